@@ -1,0 +1,262 @@
+"""The seams of the kernel: what it needs from others, as Protocols. Implementations only duck-type."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from pilothouse_agent.kernel.abort import AbortSignal
+from pilothouse_agent.kernel.events import CompactionReason, FileChangeKind, Location, ToolKind
+from pilothouse_agent.kernel.json_types import JsonObject
+from pilothouse_agent.kernel.messages import ErrorInfo, Message
+from pilothouse_agent.kernel.questions import Answer, PermissionRequest, Question, Verdict
+from pilothouse_agent.kernel.request import ModelLimits, ModelRequest, StreamEvent, ToolSpec
+from pilothouse_agent.kernel.tooling import Footprint, Preview, ToolResult
+
+__all__ = [
+    "Approver",
+    "Clock",
+    "Compaction",
+    "Compactor",
+    "FileChange",
+    "FilePort",
+    "FileText",
+    "Invocation",
+    "ModelProvider",
+    "PermissionPipeline",
+    "PlannedFiles",
+    "RetryPolicy",
+    "TextChange",
+    "TodoSource",
+    "Tool",
+    "ToolContext",
+    "WriteScope",
+]
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """Wall time, aware, UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds, for durations only."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class ModelProvider(Protocol):
+    def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        """Events of one answer, ended by exactly one `Finished` or `Failed`.
+
+        Failures are the final event, never raised; a silence longer than the provider's idle limit
+        is one. Cancelling the task that iterates closes the connection.
+        """
+        ...
+
+    def limits(self, model: str) -> ModelLimits: ...
+
+
+class WriteScope(Protocol):
+    """Who a change to a file is made for."""
+
+    @property
+    def call_id(self) -> str: ...
+
+    @property
+    def signal(self) -> AbortSignal: ...
+
+    def pending_write(self, path: str) -> AbstractContextManager[None]:
+        """Lists the path in State.pending_writes while a write is queued or running."""
+        ...
+
+    def committing(self) -> AbstractContextManager[None]:
+        """Brackets a write in flight: an abort waits for it instead of cancelling (kernel.md F4, T7).
+
+        Raises `Aborted` on entry when the run has been aborted.
+        """
+        ...
+
+
+class ToolContext(WriteScope, Protocol):
+    """One call's line to the executor."""
+
+    def progress(self, text: str) -> None:
+        """New output, for display only; from any thread. Dropped once the call has ended."""
+        ...
+
+
+class Invocation(Protocol):
+    """One call with valid arguments, bound to its tool."""
+
+    @property
+    def title(self) -> str:
+        """A line for people: `Edit src/a.py`."""
+        ...
+
+    @property
+    def footprint(self) -> Footprint: ...
+
+    @property
+    def locations(self) -> tuple[Location, ...]: ...
+
+    @property
+    def command(self) -> str | None:
+        """The shell command, when the call runs one."""
+        ...
+
+    async def preview(self, planned: PlannedFiles) -> Preview | None:
+        """What the user is to be shown; notes the planned texts in `planned`.
+
+        Raises `ToolError` when the call cannot succeed, so that nobody is asked in vain.
+        """
+        ...
+
+    async def execute(self, context: ToolContext) -> ToolResult:
+        """Run it. Raises `ToolError` for a failure the model should read."""
+        ...
+
+
+class Tool(Protocol):
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    @property
+    def kind(self) -> ToolKind: ...
+
+    def bind(self, arguments: JsonObject) -> Invocation:
+        """Validate, coercing harmless shapes. Raises `InvalidArguments` with every violation."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """A text file as the user sees it: decoded, mark removed, line endings as they are."""
+
+    path: str
+    """Absolute and real."""
+    text: str
+    encoding: str
+    bom: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    path: str
+    kind: FileChangeKind
+    via: Literal["editor", "disk"]
+    before: str | None
+    """None: it did not exist."""
+    after: str | None
+    """The text as it stands afterwards; None: it is gone."""
+    source: str | None = None
+    """Where a renamed file came from."""
+
+
+TextChange = Callable[[FileText | None], str]
+"""From the newest text (None: no such file) to the text wanted. Raises `ToolError` to refuse."""
+
+
+class PlannedFiles(Protocol):
+    """The texts that files will have once the batch's earlier approved calls have run."""
+
+    @property
+    def uncertain(self) -> bool:
+        """An earlier call may have changed anything; a text from here may be outdated."""
+        ...
+
+    def mark_uncertain(self) -> None: ...
+
+    async def text(self, path: str) -> FileText | None:
+        """None: there is no such file. Raises `ToolError` for one that cannot be edited."""
+        ...
+
+    def put(self, path: str, text: str | None) -> None:
+        """Note the planned text; None: deleted."""
+        ...
+
+
+class FilePort(Protocol):
+    """Files as the user sees them, with one write queue a file (kernel.md F1 to F6).
+
+    Paths are absolute; each method resolves symlinks itself. All raise `ToolError` with a reason
+    the model can act on.
+    """
+
+    async def read(self, path: str) -> FileText: ...
+
+    async def exists(self, path: str) -> bool: ...
+
+    def note_read(self, file: FileText, first: int, last: int) -> None:
+        """Record that the model has seen these lines (from 1, both included) of this very text."""
+        ...
+
+    async def edit(self, path: str, change: TextChange, scope: WriteScope) -> FileChange:
+        """Change an existing file inside its queue turn, on its newest text."""
+        ...
+
+    async def write(self, path: str, text: str, scope: WriteScope) -> FileChange:
+        """Create a file, or replace one the model has read in full (F3)."""
+        ...
+
+    async def move(self, path: str, new_path: str, scope: WriteScope) -> FileChange: ...
+
+    async def delete(self, path: str, scope: WriteScope) -> FileChange: ...
+
+    def plan(self) -> PlannedFiles: ...
+
+
+class PermissionPipeline(Protocol):
+    def judge(self, request: PermissionRequest) -> Verdict:
+        """Decide without asking: deny list, command check, workspace boundary, rules (P1)."""
+        ...
+
+    def settle(self, request: PermissionRequest, option_id: str) -> bool:
+        """Whether this answer allows the call; remembers it if its option says so. Unknown: no."""
+        ...
+
+
+class Approver(Protocol):
+    async def ask(self, question: Question) -> Answer | None:
+        """Put a question to the user and wait. None, or any failure, means reject once (P4).
+
+        Cancelled when the question is resolved otherwise; the display must then go away.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    messages: tuple[Message, ...]
+    summary: str
+
+
+class Compactor(Protocol):
+    def due(self, tokens: int, limits: ModelLimits) -> bool:
+        """Whether the history is to be shortened before the next request."""
+        ...
+
+    async def compact(
+        self, messages: Sequence[Message], limits: ModelLimits, reason: CompactionReason
+    ) -> Compaction | None:
+        """A shorter history with all tool pairs intact; None when it cannot be shortened."""
+        ...
+
+
+class RetryPolicy(Protocol):
+    @property
+    def attempts(self) -> int: ...
+
+    def delay(self, attempt: int, error: ErrorInfo) -> float | None:
+        """Seconds to wait before retry number `attempt` (from 1); None: do not retry."""
+        ...
+
+
+class TodoSource(Protocol):
+    def unfinished(self) -> Sequence[str]:
+        """What the model's todo list still holds, as the model wrote it."""
+        ...
