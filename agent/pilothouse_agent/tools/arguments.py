@@ -86,4 +86,4 @@ def _decoded(value: Any, types: set[str]) -> Any:
         decoded = json.loads(value)
     except ValueError:
         return value
-    return decoded if isinstance(decoded, dict | list) else value
+    return cast("Any", decoded) if isinstance(decoded, dict | list) else value

@@ -1,0 +1,18 @@
+"""What all tests share: slow ones last, the event loop never blocked by our own code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from blockbuster import BlockBuster, blockbuster_ctx
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
+
+
+@pytest.fixture(autouse=True)
+def _loop_is_never_blocked() -> Iterator[BlockBuster]:  # pyright: ignore[reportUnusedFunction]
+    with blockbuster_ctx(["pilothouse_agent", "pilothouse_server"]) as blockbuster:
+        yield blockbuster
