@@ -1,0 +1,259 @@
+"""The agent: admits prompts, steering and aborts in single synchronous steps, and runs one run at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TypeAlias
+
+from pilothouse_agent.kernel.abort import AbortSignal
+from pilothouse_agent.kernel.approvals import Approvals
+from pilothouse_agent.kernel.bus import EventBus, Listener
+from pilothouse_agent.kernel.compact import Compacting
+from pilothouse_agent.kernel.errors import AgentBusy, NothingToContinue, NotRunning
+from pilothouse_agent.kernel.events import QueuedItem, QueueKind, SessionUpdate
+from pilothouse_agent.kernel.loop import Input, Runner
+from pilothouse_agent.kernel.messages import (
+    AssistantMessage,
+    CustomMessage,
+    Message,
+    TextBlock,
+    ToolResultMessage,
+    UserBlock,
+    UserMessage,
+    text_of,
+)
+from pilothouse_agent.kernel.parts import AgentConfig, AgentParts, SystemPrompt
+from pilothouse_agent.kernel.ports import Tool
+from pilothouse_agent.kernel.queues import MessageQueues, QueueMode
+from pilothouse_agent.kernel.request import ThinkingLevel
+from pilothouse_agent.kernel.run import Run, RunResult
+from pilothouse_agent.kernel.snapshot import Snapshots
+from pilothouse_agent.kernel.state import AgentStateSnapshot, State
+from pilothouse_agent.kernel.transcript import Transcript
+
+__all__ = ["Agent", "Content"]
+
+Content: TypeAlias = "str | tuple[UserBlock, ...]"
+
+
+class Agent:
+    """One conversation. All methods belong to the event loop; only `wait_for_idle` and runs are awaited."""
+
+    def __init__(
+        self,
+        parts: AgentParts,
+        *,
+        model: str,
+        tools: Iterable[Tool] = (),
+        system_prompt: str | SystemPrompt = "",
+        thinking: ThinkingLevel = "off",
+        messages: Iterable[Message] = (),
+    ) -> None:
+        self._parts = parts
+        self._config = AgentConfig(model, tuple(tools), system_prompt, thinking)
+        self._transcript = Transcript(messages)
+        self._state = State()
+        self._queues = MessageQueues()
+        self._bus = EventBus(self._state.apply, limit=parts.settings.listener_limit)
+        self._approvals = Approvals(parts.approver, self._bus.publish)
+        self._snapshots = Snapshots(self._state, self._config, self._queues, lambda: self._transcript)
+        self._runner: Runner | None = None
+        self._signal: AbortSignal | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def state(self) -> AgentStateSnapshot:
+        return self._snapshots.take()
+
+    @property
+    def approvals(self) -> Approvals:
+        """The open questions, to list and to answer."""
+        return self._approvals
+
+    @property
+    def busy(self) -> bool:
+        """Whether a prompt would be refused."""
+        return not self._idle.is_set()
+
+    @property
+    def ending(self) -> bool:
+        """The run takes no more messages but its slot is not free yet (Q2)."""
+        return self._runner is not None and self._runner.closed
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        return self._bus.subscribe(listener)
+
+    def prompt(self, *messages: Content, prompt_id: str | None = None) -> Run:
+        """Admit a prompt of one or more user messages and start its run, in one step (A1).
+
+        Raises `AgentBusy` while a run is active and ValueError when there is nothing in it.
+        """
+        contents = [_blocks(message) for message in messages]
+        if not contents or not all(contents):
+            raise ValueError("The prompt is empty. Give it text or content.")
+        self._refuse_if_busy()
+        return self._begin([self._user_message(content) for content in contents], prompt_id)
+
+    def continue_(self) -> Run:
+        """Run without new input (A6). Raises `AgentBusy` or `NothingToContinue`."""
+        self._refuse_if_busy()
+        tail = _tail(self._transcript.messages)
+        if tail is None:
+            raise NothingToContinue("The conversation is empty. Send a prompt.")
+        if not isinstance(tail, AssistantMessage):
+            return self._begin([], None)
+        items = self._queues.next_items()
+        if not items:
+            raise NothingToContinue("The last message is a finished answer. Send a prompt.")
+        return self._begin(items, None)
+
+    def steer(self, content: Content) -> str:
+        """Queue for the next turn boundary; the queue id. Raises `NotRunning` while a run is ending."""
+        return self._enqueue("steering", content)
+
+    def follow_up(self, content: Content) -> str:
+        """Queue for when the model would stop; the queue id. Raises `NotRunning` while a run is ending."""
+        return self._enqueue("followUp", content)
+
+    def unqueue(self, queue_ids: Collection[str]) -> tuple[str, ...]:
+        """The ids that were still queued and are not any more."""
+        removed = self._queues.remove(queue_ids)
+        if removed:
+            self._bus.post(self._queues.update())
+        return removed
+
+    def abort(self) -> tuple[QueuedItem, ...]:
+        """End whatever runs; idempotent, legal at any time (A5). Returns what was still queued (Q3)."""
+        returned: tuple[QueuedItem, ...] = ()
+        if self._runner is not None and not self._runner.closed:
+            returned = self._runner.hand_back()
+        if self._signal is not None and not self._signal.aborted:
+            self._bus.set_limit(self._parts.settings.abort_listener_limit)
+            self._signal.set()
+        return returned
+
+    async def wait_for_idle(self) -> None:
+        """Returns when the run has ended and its slot is free. Raises RuntimeError inside a listener."""
+        if self._bus.in_listener():
+            raise RuntimeError("A listener must not wait for the run that is waiting for it.")
+        await self._idle.wait()
+
+    async def compact(self) -> bool:
+        """Shorten the history by hand; whether it is shorter now. Raises `AgentBusy`."""
+        self._refuse_if_busy()
+        self._idle.clear()
+        signal = self._signal = AbortSignal()
+        compacting = Compacting(self._parts, self._config, self._transcript, self._state, self._bus, signal)
+        try:
+            return await compacting.run("manual")
+        finally:
+            await self._settle("aborted")
+
+    def append_custom(self, name: str, content: Content, *, for_model: bool = False) -> CustomMessage:
+        """Put a message of the application into the transcript (B3). Raises `AgentBusy` during a run."""
+        self._refuse_if_busy()
+        message = CustomMessage(
+            self._parts.new_id("msg"), _blocks(content), self._parts.clock.now(), name, for_model
+        )
+        self._transcript.append(message)
+        return message
+
+    def load(self, messages: Iterable[Message]) -> None:
+        """Replace the conversation (A7). Raises `AgentBusy` during a run."""
+        self._refuse_if_busy()
+        self._transcript = Transcript(messages)
+
+    def set_model(self, model: str) -> None:
+        self._config.model = model
+        self._bus.post(SessionUpdate(model=model))
+
+    def set_thinking(self, level: ThinkingLevel) -> None:
+        self._config.thinking = level
+        self._bus.post(SessionUpdate(thinking=level))
+
+    def set_tools(self, tools: Iterable[Tool]) -> None:
+        self._config.tools = tuple(tools)
+
+    def set_system_prompt(self, prompt: str | SystemPrompt) -> None:
+        self._config.system_prompt = prompt
+
+    def set_queue_mode(self, kind: QueueKind, mode: QueueMode) -> None:
+        self._queues.modes[kind] = mode
+
+    def _refuse_if_busy(self) -> None:
+        if self.busy:
+            raise AgentBusy
+
+    def _begin(self, inputs: Sequence[Input], prompt_id: str | None) -> Run:
+        self._idle.clear()
+        self._state.turn = 0
+        self._signal = AbortSignal()
+        run_id = self._parts.new_id("run")
+        self._runner = Runner(
+            run_id,
+            parts=self._parts,
+            config=self._config,
+            transcript=self._transcript,
+            state=self._state,
+            queues=self._queues,
+            bus=self._bus,
+            approvals=self._approvals,
+            snapshots=self._snapshots,
+            signal=self._signal,
+        )
+        task = asyncio.create_task(self._run(self._runner, inputs, prompt_id))
+        return Run(run_id, task, self.abort)
+
+    async def _run(self, runner: Runner, inputs: Sequence[Input], prompt_id: str | None) -> RunResult:
+        try:
+            return await runner.run(inputs, prompt_id)
+        finally:
+            await self._settle("failed")
+
+    async def _settle(self, reason: str) -> None:
+        """Free the slot; after it everything can begin anew (A4)."""
+        try:
+            if self._state.phase != "idle":
+                await self._bus.publish(self._state.move("idle", reason))
+        finally:
+            self._runner = None
+            self._signal = None
+            self._bus.set_limit(self._parts.settings.listener_limit)
+            self._idle.set()
+
+    def _enqueue(self, kind: QueueKind, content: Content) -> str:
+        blocks = _blocks(content)
+        if not blocks:
+            raise ValueError("The message is empty. Give it text or content.")
+        if self.ending:
+            raise NotRunning
+        queue_id = self._parts.new_id("queue")
+        self._queues.add(queue_id, kind, blocks)
+        self._bus.post(self._queues.update())
+        return queue_id
+
+    def _user_message(self, content: tuple[UserBlock, ...]) -> UserMessage:
+        return UserMessage(self._parts.new_id("msg"), content, self._parts.clock.now())
+
+
+def _blocks(content: Content) -> tuple[UserBlock, ...]:
+    if isinstance(content, str):
+        return (TextBlock(content),) if content.strip() else ()
+    return content
+
+
+def _tail(messages: list[Message]) -> Message | None:
+    """The message a continued run would answer; failed and empty answers do not count (A6)."""
+    for message in reversed(messages):
+        if isinstance(message, UserMessage | ToolResultMessage):
+            return message
+        if isinstance(message, CustomMessage):
+            if message.for_model:
+                return message
+        elif message.stop_reason in ("stop", "toolUse", "length", "refusal") and (
+            message.calls or text_of(message.content).strip()
+        ):
+            return message
+    return None

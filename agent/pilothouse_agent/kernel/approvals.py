@@ -1,0 +1,115 @@
+"""Questions to the user: each is resolved exactly once (P2)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from pilothouse_agent.kernel.abort import AbortSignal
+from pilothouse_agent.kernel.events import ApprovalRequested, ApprovalResolved, Decision, Event
+from pilothouse_agent.kernel.ports import Approver
+from pilothouse_agent.kernel.questions import Answer, Question
+
+__all__ = ["Approvals", "Resolution"]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    decision: Decision
+    by: str
+    reason: str | None = None
+    option_id: str | None = None
+    stop: bool = False
+
+
+class Approvals:
+    """The open questions of one agent; one is asked at a time."""
+
+    def __init__(self, approver: Approver | None, publish: Callable[[Event], Awaitable[None]]) -> None:
+        self._approver = approver
+        self._publish = publish
+        self._turn = asyncio.Lock()
+        self._open: dict[str, tuple[Question, asyncio.Future[Answer | None]]] = {}
+
+    @property
+    def open(self) -> tuple[Question, ...]:
+        return tuple(question for question, _ in self._open.values())
+
+    def answer(self, approval_id: str, answer: Answer) -> bool:
+        """Answer an open question from anywhere; False when it is not open (any more)."""
+        entry = self._open.get(approval_id)
+        if entry is None or entry[1].done():
+            return False
+        entry[1].set_result(answer)
+        return True
+
+    async def ask(self, question: Question, signal: AbortSignal, allows: Callable[[str], bool]) -> Resolution:
+        """Publish the question, wait for whoever answers first, publish what came of it.
+
+        `allows` judges the chosen option. Nobody to ask, a failure of the approver, or an answer
+        that makes no sense is a no (P4). An abort resolves it as cancelled at once.
+        """
+        if self._approver is None:
+            return Resolution("denied", "policy", "nobody can be asked here")
+        async with self._turn:
+            signal.raise_if_aborted()
+            resolution = await self._asked(question, signal, self._approver, allows)
+        await self._publish(
+            ApprovalResolved(
+                question.id, question.call.id, resolution.decision, resolution.by, resolution.reason
+            )
+        )
+        return resolution
+
+    async def _asked(
+        self,
+        question: Question,
+        signal: AbortSignal,
+        approver: Approver,
+        allows: Callable[[str], bool],
+    ) -> Resolution:
+        answered: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+        self._open[question.id] = (question, answered)
+        asking: asyncio.Task[None] | None = None
+        forget = signal.on_abort(lambda: _withdraw(answered))
+        try:
+            await self._publish(
+                ApprovalRequested(question.id, question.call.id, question.title, question.options)
+            )
+            asking = asyncio.create_task(_relay(approver, question, answered))
+            await asyncio.wait({answered})
+        finally:
+            forget()
+            del self._open[question.id]
+            if asking is not None:
+                asking.cancel()
+        if answered.cancelled():
+            return Resolution("cancelled", "abort", "the run was aborted")
+        return _resolution(answered.result(), allows)
+
+
+def _withdraw(answered: asyncio.Future[Answer | None]) -> None:
+    answered.cancel()
+
+
+async def _relay(approver: Approver, question: Question, answered: asyncio.Future[Answer | None]) -> None:
+    """Put the question to the approver; its silence, failure or late answer harms nobody."""
+    answer: Answer | None = None
+    try:
+        answer = await approver.ask(question)
+    except Exception:
+        logger.exception("The approver failed; its answer counts as no")
+    if not answered.done():
+        answered.set_result(answer)
+
+
+def _resolution(answer: Answer | None, allows: Callable[[str], bool]) -> Resolution:
+    if answer is None:
+        return Resolution("denied", "client", "the question was not answered")
+    if answer.stop or not allows(answer.option_id):
+        return Resolution("denied", answer.by, answer.reason, answer.option_id, answer.stop)
+    return Resolution("allowed", answer.by, answer.reason, answer.option_id)

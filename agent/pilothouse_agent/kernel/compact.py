@@ -1,0 +1,108 @@
+"""When the history is shortened, and that it is said and survives failure (L2, L5)."""
+
+from __future__ import annotations
+
+import logging
+
+from pilothouse_agent.kernel.abort import Aborted, AbortSignal, bounded
+from pilothouse_agent.kernel.bus import EventBus
+from pilothouse_agent.kernel.events import CompactionEnd, CompactionReason, CompactionStart
+from pilothouse_agent.kernel.messages import ErrorInfo
+from pilothouse_agent.kernel.parts import AgentConfig, AgentParts
+from pilothouse_agent.kernel.ports import Compaction, Compactor
+from pilothouse_agent.kernel.state import State
+from pilothouse_agent.kernel.transcript import Transcript
+
+__all__ = ["Compacting"]
+
+logger = logging.getLogger(__name__)
+
+_FRUITLESS_AT_MOST = 2
+_NO_ROOM = (
+    "The context window is full even after compaction: the fixed part of the request leaves no room. "
+    "Choose a model with a larger window, or offer fewer tools and instructions."
+)
+
+
+class Compacting:
+    """The compactions of one run, or one by hand."""
+
+    def __init__(
+        self,
+        parts: AgentParts,
+        config: AgentConfig,
+        transcript: Transcript,
+        state: State,
+        bus: EventBus,
+        signal: AbortSignal,
+    ) -> None:
+        self._parts = parts
+        self._config = config
+        self._transcript = transcript
+        self._state = state
+        self._bus = bus
+        self._signal = signal
+        self._unmeasured = False
+        """Compacted since the last measurement, so nothing is known about its effect (R155)."""
+        self._fruitless = 0
+
+    async def if_due(self) -> ErrorInfo | None:
+        """Compact before a request that needs it; an error when compacting does not help (R148)."""
+        compactor = self._parts.compactor
+        if compactor is None or self._unmeasured or not self._due(compactor):
+            return None
+        if self._fruitless >= _FRUITLESS_AT_MOST:
+            return ErrorInfo("contextOverflow", _NO_ROOM)
+        await self.run("threshold")
+        return None
+
+    def measured(self) -> None:
+        """An answer has come, so the size of the history is known."""
+        compactor = self._parts.compactor
+        if self._unmeasured and compactor is not None and self._due(compactor):
+            self._fruitless += 1
+        else:
+            self._fruitless = 0
+        self._unmeasured = False
+
+    async def run(self, reason: CompactionReason) -> bool:
+        """Whether the history is shorter now; otherwise it is unchanged."""
+        if self._parts.compactor is None:
+            return False
+        before = self._transcript.tokens
+        back = self._state.phase
+        await self._bus.publish(self._state.move("compaction", reason))
+        await self._bus.publish(CompactionStart(reason))
+        outcome = await self._compact(self._parts.compactor, reason)
+        if isinstance(outcome, Compaction):
+            self._transcript.replace(outcome.messages)
+            self._unmeasured = True
+        await self._bus.publish(
+            CompactionEnd(
+                reason,
+                before,
+                self._transcript.tokens,
+                outcome.summary if isinstance(outcome, Compaction) else None,
+                outcome if isinstance(outcome, ErrorInfo) else None,
+            )
+        )
+        if not self._signal.aborted:
+            await self._bus.publish(self._state.move(back, "compacted"))
+        return isinstance(outcome, Compaction)
+
+    async def _compact(self, compactor: Compactor, reason: CompactionReason) -> Compaction | ErrorInfo:
+        limit = self._parts.settings.compaction_limit
+        limits = self._parts.provider.limits(self._config.model)
+        work = compactor.compact(tuple(self._transcript.messages), limits, reason)
+        try:
+            done = await bounded(work, signal=self._signal, limit=limit)
+        except Aborted:
+            return ErrorInfo("internal", "The compaction was aborted; the history is unchanged.")
+        except Exception as error:
+            logger.exception("The compaction failed")
+            text = f"The compaction failed and the history is unchanged: {type(error).__name__}: {error}"
+            return ErrorInfo("internal", text)
+        return done or ErrorInfo("internal", "The history cannot be shortened any further.")
+
+    def _due(self, compactor: Compactor) -> bool:
+        return compactor.due(self._transcript.tokens, self._parts.provider.limits(self._config.model))

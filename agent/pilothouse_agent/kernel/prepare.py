@@ -1,0 +1,166 @@
+"""The first phase of a call: arguments, before hook, permission (T1). Nothing of it runs the body."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from pilothouse_agent.kernel.abort import Aborted, AbortSignal, bounded
+from pilothouse_agent.kernel.approvals import Approvals
+from pilothouse_agent.kernel.hooks import BlockCall, HookFailed, HookRunner
+from pilothouse_agent.kernel.messages import ToolCall
+from pilothouse_agent.kernel.ports import Invocation, PermissionPipeline, PlannedFiles, Tool
+from pilothouse_agent.kernel.questions import PermissionRequest, Question, Verdict
+from pilothouse_agent.kernel.results import CallEnd, aborted, blocked, denied, failed
+from pilothouse_agent.kernel.tooling import InvalidArguments, Preview, ToolError
+
+__all__ = ["Bound", "Preparer"]
+
+logger = logging.getLogger(__name__)
+
+_SHOWN_ARGUMENTS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A call whose arguments are valid."""
+
+    call: ToolCall
+    tool: Tool
+    invocation: Invocation
+
+
+class Preparer:
+    """Prepares the calls of one batch, one after another."""
+
+    def __init__(
+        self,
+        *,
+        tools: Mapping[str, Tool],
+        hooks: HookRunner,
+        permissions: PermissionPipeline | None,
+        approvals: Approvals,
+        planned: PlannedFiles | None,
+        signal: AbortSignal,
+        limit: float,
+        new_id: Callable[[str], str],
+    ) -> None:
+        self.stop = False
+        """The user answered a question with stop."""
+        self._tools = tools
+        self._hooks = hooks
+        self._permissions = permissions
+        self._approvals = approvals
+        self._planned = planned
+        self._signal = signal
+        self._limit = limit
+        self._new_id = new_id
+        self._unplanned: list[Invocation] = []
+
+    def bind(self, call: ToolCall) -> Bound | CallEnd:
+        """Parse and validate; the end is an error that lists what is wrong (T5)."""
+        tool = self._tools.get(call.name)
+        if tool is None:
+            known = ", ".join(sorted(self._tools)) or "none"
+            return failed(f"There is no tool named {call.name!r}. The tools are: {known}.")
+        if call.arguments is None:
+            shown = (call.arguments_text or "")[:_SHOWN_ARGUMENTS]
+            return failed(f"The arguments are not a JSON object, so {call.name} did not run: {shown}")
+        try:
+            return Bound(call, tool, tool.bind(call.arguments))
+        except InvalidArguments as error:
+            listed = "\n".join(f"- {v.path or 'arguments'}: {v.message}" for v in error.violations)
+            return failed(f"The arguments do not fit {call.name}, which did not run:\n{listed}")
+        except ToolError as error:
+            return failed(str(error))
+        except Exception as error:
+            logger.exception("The tool %s raised at its arguments", call.name)
+            return failed(f"The tool {call.name} failed at its arguments: {type(error).__name__}: {error}")
+
+    async def admit(self, bound: Bound) -> Bound | CallEnd:
+        """The before hook, validation of what it changed, permission; the end says why it may not run."""
+        try:
+            hooked = await self._hooked(bound)
+            if isinstance(hooked, CallEnd):
+                return hooked
+            refused = await self._permit(hooked)
+        except Aborted:
+            return aborted()
+        if refused is None:
+            self._unplanned.append(hooked.invocation)
+        return refused or hooked
+
+    async def _hooked(self, bound: Bound) -> Bound | CallEnd:
+        try:
+            decision = await self._hooks.before(bound.call)
+        except HookFailed as error:
+            return failed(str(error))
+        self._signal.raise_if_aborted()
+        if isinstance(decision, BlockCall):
+            return blocked(decision.reason)
+        if decision is None:
+            return bound
+        return self.bind(replace(bound.call, arguments=decision.arguments, arguments_text=None))
+
+    async def _permit(self, bound: Bound) -> CallEnd | None:
+        if self._permissions is None:
+            return None
+        invocation = bound.invocation
+        request = PermissionRequest(bound.call, bound.tool.kind, invocation.footprint, invocation.command)
+        verdict = self._permissions.judge(request)
+        if verdict.decision == "allow":
+            return None
+        if verdict.decision == "deny":
+            return denied(verdict.reason)
+        return await self._ask(bound, request, verdict, self._permissions)
+
+    async def _ask(
+        self, bound: Bound, request: PermissionRequest, verdict: Verdict, permissions: PermissionPipeline
+    ) -> CallEnd | None:
+        try:
+            preview = await self._preview(bound.invocation)
+        except ToolError as error:
+            return failed(str(error))
+        question = Question(
+            self._new_id("ask"),
+            bound.call,
+            bound.tool.kind,
+            bound.invocation.title,
+            verdict.risk,
+            verdict.options,
+            preview,
+        )
+        resolution = await self._approvals.ask(
+            question, self._signal, lambda option_id: permissions.settle(request, option_id)
+        )
+        if resolution.decision == "allowed":
+            return None
+        if resolution.decision == "cancelled":
+            return aborted()
+        self.stop = self.stop or resolution.stop
+        return denied(resolution.reason)
+
+    async def _preview(self, invocation: Invocation) -> Preview | None:
+        """Made from the files as the batch's earlier approved calls will leave them (P3)."""
+        if self._planned is None:
+            return None
+        earlier, self._unplanned = self._unplanned, []
+        for approved in earlier:
+            await self._plan(approved, self._planned)
+        return await self._bounded_preview(invocation, self._planned)
+
+    async def _plan(self, approved: Invocation, planned: PlannedFiles) -> None:
+        if approved.footprint.extent == "touchesEverything":
+            planned.mark_uncertain()
+        elif approved.footprint.writes:
+            try:
+                await self._bounded_preview(approved, planned)
+            except ToolError:
+                planned.mark_uncertain()
+
+    async def _bounded_preview(self, invocation: Invocation, planned: PlannedFiles) -> Preview | None:
+        try:
+            return await bounded(invocation.preview(planned), signal=self._signal, limit=self._limit)
+        except TimeoutError:
+            raise ToolError("Reading the file for the question took too long. Try again.") from None

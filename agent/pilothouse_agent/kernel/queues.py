@@ -1,0 +1,60 @@
+"""Steering and follow-up: messages that wait for a turn boundary (Q1 to Q4)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+from pilothouse_agent.kernel.events import QueuedItem, QueueKind, QueueUpdate
+from pilothouse_agent.kernel.messages import UserBlock
+
+__all__ = ["MessageQueues", "QueueMode"]
+
+QueueMode = Literal["one", "all"]
+
+
+class MessageQueues:
+    """Both queues of one agent. Items leave by delivery, by id, or all at once when a run ends."""
+
+    def __init__(self) -> None:
+        self.modes: dict[QueueKind, QueueMode] = {"steering": "one", "followUp": "one"}
+        self._items: dict[QueueKind, list[QueuedItem]] = {"steering": [], "followUp": []}
+
+    def __bool__(self) -> bool:
+        return any(self._items.values())
+
+    def add(self, queue_id: str, kind: QueueKind, content: tuple[UserBlock, ...]) -> None:
+        self._items[kind].append(QueuedItem(queue_id, kind, content))
+
+    def poll(self, kind: QueueKind) -> list[QueuedItem]:
+        """Take what is to be delivered now: the first item or all, as the mode says."""
+        items = self._items[kind]
+        count = 1 if self.modes[kind] == "one" else len(items)
+        taken, items[:] = items[:count], items[count:]
+        return taken
+
+    def next_items(self) -> list[QueuedItem]:
+        """Steering before follow-ups (Q1)."""
+        return self.poll("steering") or self.poll("followUp")
+
+    def put_back(self, items: list[QueuedItem]) -> None:
+        """Return items that were polled but not delivered to the head of their queue."""
+        for item in reversed(items):
+            self._items[item.kind].insert(0, item)
+
+    def remove(self, queue_ids: Collection[str]) -> tuple[str, ...]:
+        """The ids that were still queued, now removed."""
+        removed: list[str] = []
+        for items in self._items.values():
+            removed += [item.queue_id for item in items if item.queue_id in queue_ids]
+            items[:] = [item for item in items if item.queue_id not in queue_ids]
+        return tuple(removed)
+
+    def drain(self) -> tuple[QueuedItem, ...]:
+        drained = (*self._items["steering"], *self._items["followUp"])
+        for items in self._items.values():
+            items.clear()
+        return drained
+
+    def update(self) -> QueueUpdate:
+        return QueueUpdate(tuple(self._items["steering"]), tuple(self._items["followUp"]))

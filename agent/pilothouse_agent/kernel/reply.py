@@ -1,0 +1,257 @@
+"""One assistant message, whatever it takes: request, stream, retry, compaction, resume (L2 to L7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pilothouse_agent.kernel.abort import Aborted, AbortSignal, bounded
+from pilothouse_agent.kernel.builder import MessageBuilder
+from pilothouse_agent.kernel.bus import EventBus
+from pilothouse_agent.kernel.compact import Compacting
+from pilothouse_agent.kernel.events import MessageEnd, MessageStart, RetryScheduled
+from pilothouse_agent.kernel.hooks import HookRunner
+from pilothouse_agent.kernel.messages import (
+    AssistantMessage,
+    CustomMessage,
+    ErrorInfo,
+    MessageStop,
+    TextBlock,
+    Usage,
+)
+from pilothouse_agent.kernel.parts import AgentConfig, AgentParts
+from pilothouse_agent.kernel.ports import Tool
+from pilothouse_agent.kernel.pump import StreamPump
+from pilothouse_agent.kernel.request import Delta, Failed, Finished, ModelRequest, StreamEvent
+from pilothouse_agent.kernel.state import State
+from pilothouse_agent.kernel.transcript import Transcript, repair
+
+__all__ = ["Reply", "ReplyMaker"]
+
+_RESUME = (
+    "The connection broke while you were answering. What arrived is above. Go on exactly where it "
+    "stops, without repeating it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The message stored, if any (an abort before the first delta leaves none), and what it means."""
+
+    message: AssistantMessage | None
+    tools: tuple[Tool, ...] = ()
+    """The tools the request offered; calls are run with these (A7)."""
+    failure: ErrorInfo | None = None
+    """Set when the run is to end in error."""
+    resume: tuple[CustomMessage, ...] = ()
+    paused: bool = False
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What one request brought: deltas in the builder, and a terminal event unless it was aborted."""
+
+    builder: MessageBuilder
+    model: str
+    started: bool = False
+    terminal: Finished | Failed | None = None
+
+
+class ReplyMaker:
+    """Makes the replies of one run; counts its retries and resumes."""
+
+    def __init__(
+        self,
+        *,
+        parts: AgentParts,
+        config: AgentConfig,
+        transcript: Transcript,
+        state: State,
+        bus: EventBus,
+        hooks: HookRunner,
+        signal: AbortSignal,
+    ) -> None:
+        self._parts = parts
+        self._config = config
+        self._transcript = transcript
+        self._state = state
+        self._bus = bus
+        self._hooks = hooks
+        self._signal = signal
+        self._compacting = Compacting(parts, config, transcript, state, bus, signal)
+        self._open: _Answer | None = None
+        self._resumes = 0
+        self._overflowed = False
+
+    async def make(self) -> Reply:
+        """Ask until there is a message to go on with, or a reason to end the run."""
+        attempt = 0
+        while not self._signal.aborted:
+            if (failure := await self._compacting.if_due()) is not None:
+                return Reply(await self.store_failure(failure), failure=failure)
+            if self._signal.aborted:
+                break
+            tools = self._config.tools
+            answer = self._open = await self._ask()
+            match answer.terminal:
+                case Finished():
+                    self._overflowed = False
+                    return await self._finish(answer, answer.terminal, tools)
+                case Failed(error):
+                    if answer.builder.visible:
+                        return await self._broken(answer, answer.terminal, tools)
+                    if not await self._try_again(error, attempt + 1):
+                        if self._signal.aborted:
+                            break
+                        error = _final(error)
+                        return Reply(await self._store(answer, "error", error=error), failure=error)
+                    attempt += 0 if error.kind == "contextOverflow" else 1
+                case None:
+                    return await self._aborted(answer, tools)
+        return Reply(None)
+
+    async def store_failure(self, error: ErrorInfo) -> AssistantMessage:
+        """End the message being streamed, or an empty new one, with this error (A3)."""
+        answer = self._open or _Answer(self._builder(), self._config.model)
+        return await self._store(answer, "error", error=error)
+
+    async def _ask(self) -> _Answer:
+        """One request and its stream; a failure to build the request counts as the provider's."""
+        answer = self._open = _Answer(self._builder(), self._config.model)
+        try:
+            request = await self._request()
+        except Aborted:
+            return answer
+        except Exception as error:
+            text = f"The request could not be built: {type(error).__name__}: {error}"
+            answer.terminal = Failed(ErrorInfo("internal", text))
+            return answer
+        await self._stream(request, answer)
+        return answer
+
+    async def _request(self) -> ModelRequest:
+        specs = self._config.specs()
+        model, thinking, system = self._config.model, self._config.thinking, self._config.system(specs)
+        messages = await self._hooks.request_messages(repair(self._transcript.messages))
+        return ModelRequest(self._parts.session_id, "turn", model, system, messages, specs, thinking)
+
+    async def _stream(self, request: ModelRequest, answer: _Answer) -> None:
+        limit = self._parts.settings.close_limit
+        async with StreamPump(self._parts.provider, request, self._signal, close_limit=limit) as pump:
+            while (batch := await pump.next_batch()) is not None:
+                await self._publish_batch(batch, answer)
+                if answer.terminal is not None:
+                    return
+
+    async def _publish_batch(self, batch: Sequence[StreamEvent], answer: _Answer) -> None:
+        publish, add = self._bus.publish, answer.builder.add
+        for event in batch:
+            if self._signal.aborted:
+                return
+            if isinstance(event, Delta):
+                if (update := add(event)) is not None:
+                    if not answer.started:
+                        await self._start(answer)
+                    await publish(update)
+            elif isinstance(event, Finished | Failed):
+                answer.terminal = event
+                return
+            else:
+                answer.builder.add_data(event)
+
+    async def _finish(self, answer: _Answer, finished: Finished, tools: tuple[Tool, ...]) -> Reply:
+        paused = finished.stop_reason == "pause"
+        stop: MessageStop = "stop" if finished.stop_reason == "pause" else finished.stop_reason
+        message = await self._store(answer, stop, usage=finished.usage, model=finished.model)
+        self._compacting.measured()
+        return Reply(message, tools, paused=paused)
+
+    async def _broken(self, answer: _Answer, failed: Failed, tools: tuple[Tool, ...]) -> Reply:
+        """A stream that failed after output: resumed where that makes sense (L6)."""
+        error = failed.error
+        if not error.retryable or self._resumes >= self._parts.settings.resumes:
+            message = await self._store(answer, "error", usage=failed.usage, error=error)
+            return Reply(message, tools, failure=error)
+        self._resumes += 1
+        has_text = answer.builder.text_visible
+        message = await self._store(answer, "interrupted", usage=failed.usage, error=error)
+        return Reply(message, tools, resume=(self._resume_message(),) if has_text else ())
+
+    async def _aborted(self, answer: _Answer, tools: tuple[Tool, ...]) -> Reply:
+        if not answer.started:
+            return Reply(None)
+        return Reply(await self._store(answer, "aborted"), tools)
+
+    async def _try_again(self, error: ErrorInfo, attempt: int) -> bool:
+        """Whether the same request is to be sent once more; waits or compacts first (L5, L7)."""
+        if error.kind == "contextOverflow":
+            if self._overflowed:
+                return False
+            self._overflowed = True
+            return await self._compacting.run("overflow")
+        delay = self._parts.retry.delay(attempt, error)
+        if delay is None:
+            return False
+        await self._wait(delay, attempt, error)
+        return not self._signal.aborted
+
+    async def _wait(self, delay: float, attempt: int, error: ErrorInfo) -> None:
+        await self._bus.publish(self._state.move("retry", error.kind))
+        attempts = self._parts.retry.attempts
+        await self._bus.publish(RetryScheduled(attempt, attempts, round(delay * 1000), error.message))
+        try:
+            await bounded(self._parts.clock.sleep(delay), signal=self._signal, limit=None)
+        except Aborted:
+            return
+        await self._bus.publish(self._state.move("turn", "retry"))
+
+    async def _start(self, answer: _Answer) -> None:
+        answer.started = True
+        self._state.streaming = answer.builder
+        await self._bus.publish(MessageStart(answer.builder.message_id, "assistant"))
+
+    async def _store(
+        self,
+        answer: _Answer,
+        stop: MessageStop,
+        *,
+        usage: Usage | None = None,
+        error: ErrorInfo | None = None,
+        model: str | None = None,
+    ) -> AssistantMessage:
+        broken = stop in ("error", "aborted", "interrupted")
+        message = AssistantMessage(
+            answer.builder.message_id,
+            answer.builder.content("broken" if broken else "finished"),
+            self._parts.clock.now(),
+            model or answer.model,
+            stop,
+            usage,
+            error,
+        )
+        self._open = None
+        if not answer.started:
+            await self._start(answer)
+        self._transcript.append(message)
+        await self._bus.publish(MessageEnd(message))
+        return message
+
+    def _builder(self) -> MessageBuilder:
+        new_id = self._parts.new_id
+        return MessageBuilder(new_id("msg"), taken=self._transcript.call_ids, new_id=lambda: new_id("call"))
+
+    def _resume_message(self) -> CustomMessage:
+        return CustomMessage(
+            self._parts.new_id("msg"),
+            (TextBlock(_RESUME),),
+            self._parts.clock.now(),
+            "resume",
+            for_model=True,
+        )
+
+
+def _final(error: ErrorInfo) -> ErrorInfo:
+    """The error the run ends with; says how long the provider wanted us to wait, if it did."""
+    if error.retry_after is None:
+        return error
+    return replace(error, message=f"{error.message} (retry after {error.retry_after:g} s)")

@@ -1,0 +1,131 @@
+"""The one transcript, and the view of it that a request may carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from pilothouse_agent.kernel.messages import (
+    AssistantMessage,
+    CustomMessage,
+    ImageBlock,
+    Message,
+    ModelMessage,
+    TextBlock,
+    ThinkingBlock,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+)
+
+__all__ = ["INTERRUPTED", "Transcript", "convert", "estimate_tokens", "repair"]
+
+INTERRUPTED = "Interrupted: the call did not finish and its outcome is unknown."
+
+_CHARACTERS_A_TOKEN = 4
+_TOKENS_AN_IMAGE = 1500
+_BROKEN = ("error", "aborted", "interrupted")
+
+
+class Transcript:
+    """Owned by the Runner; everybody else sees tuples of it (B3)."""
+
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self.messages: list[Message] = []
+        self.call_ids: set[str] = set()
+        self.tokens = 0
+        """Size of the history as far as known: the last measurement and an estimate of what followed."""
+        for message in messages:
+            self.append(message)
+
+    def append(self, message: Message) -> None:
+        self.messages.append(message)
+        if not isinstance(message, AssistantMessage):
+            self.tokens += estimate_tokens(message)
+            return
+        self.call_ids.update(call.id for call in message.calls)
+        usage = message.usage
+        if usage is not None and usage.input is not None:
+            self.tokens = usage.input + (usage.output or 0)
+        else:
+            self.tokens += estimate_tokens(message)
+
+    def replace(self, messages: Iterable[Message]) -> None:
+        """After a compaction: the size is estimated anew, since old measurements are void (R155)."""
+        self.messages = list(messages)
+        self.tokens = sum(estimate_tokens(message) for message in self.messages)
+
+
+def repair(messages: Sequence[Message]) -> list[Message]:
+    """A view in which every call has exactly one result right after it; the input is not changed (L2).
+
+    Orphan and repeated results are dropped, missing ones synthesised. Failed messages without text
+    are left out, and with an interrupted one its results (L6).
+    """
+    view: list[Message] = []
+    for index, message in enumerate(messages):
+        if isinstance(message, ToolResultMessage):
+            continue
+        if not isinstance(message, AssistantMessage):
+            view.append(message)
+            continue
+        kept = message if message.stop_reason not in _BROKEN else _without_remains(message)
+        if kept is not None:
+            view.append(kept)
+            if calls := kept.calls:
+                view += _results(calls, messages, index + 1, message.time)
+    return view
+
+
+def convert(messages: Iterable[Message]) -> list[ModelMessage]:
+    """The built-in `convert_to_llm`: custom messages meant for the model become user messages."""
+    converted: list[ModelMessage] = []
+    for message in messages:
+        if not isinstance(message, CustomMessage):
+            converted.append(message)
+        elif message.for_model:
+            converted.append(UserMessage(message.id, message.content, message.time))
+    return converted
+
+
+def estimate_tokens(message: Message) -> int:
+    """A rough size, for messages no provider has measured."""
+    characters = 0
+    for block in message.content:
+        if isinstance(block, TextBlock | ThinkingBlock):
+            characters += len(block.text)
+        elif isinstance(block, ImageBlock):
+            characters += _TOKENS_AN_IMAGE * _CHARACTERS_A_TOKEN
+        else:
+            characters += len(block.name) + len(block.arguments_text or str(block.arguments))
+    return 4 + characters // _CHARACTERS_A_TOKEN
+
+
+def _without_remains(message: AssistantMessage) -> AssistantMessage | None:
+    """A failed message as it may be sent: half-made thinking cannot go back, emptiness need not."""
+    content = tuple(block for block in message.content if not isinstance(block, ThinkingBlock))
+    has_text = any(isinstance(block, TextBlock) and block.text.strip() for block in content)
+    if not content or (not has_text and (message.stop_reason == "interrupted" or not message.calls)):
+        return None
+    if len(content) == len(message.content):
+        return message
+    return AssistantMessage(message.id, content, message.time, message.model, message.stop_reason)
+
+
+def _results(
+    calls: tuple[ToolCall, ...], messages: Sequence[Message], start: int, time: datetime
+) -> list[ToolResultMessage]:
+    """The calls' results in call order, from what stands before the next assistant message."""
+    found: dict[str, ToolResultMessage] = {}
+    for index in range(start, len(messages)):
+        message = messages[index]
+        if isinstance(message, AssistantMessage):
+            break
+        if isinstance(message, ToolResultMessage):
+            found.setdefault(message.tool_call_id, message)
+    return [found.get(call.id) or _missing(call, time) for call in calls]
+
+
+def _missing(call: ToolCall, time: datetime) -> ToolResultMessage:
+    content = (TextBlock(INTERRUPTED),)
+    return ToolResultMessage(f"{call.id}-missing", content, time, call.id, call.name, is_error=True)
