@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from pathlib import Path, PurePath
 
+from pilothouse_agent.files.uris import uri_to_path
 from pilothouse_agent.kernel.tooling import ToolError
 
 __all__ = ["Workspace"]
 
 
 class Workspace:
-    """One or more folders; the first is the working folder. Paths are strings, absolute and real."""
+    """One or more folders; the first is the working folder. Paths are strings, absolute and real.
+
+    Its methods look at the disk, briefly; where that may hang, call them in a thread.
+    """
 
     def __init__(self, folders: Sequence[str | Path]) -> None:
         self.folders = tuple(os.path.realpath(folder) for folder in folders)
@@ -25,17 +28,25 @@ class Workspace:
     def resolve(self, path: str) -> str:
         """The absolute path meant by the model; symlinks are kept, `..` is folded.
 
-        A relative path is looked for in every folder, also behind the folder's own name. Raises
-        `ToolError` when it exists in several, listing them, or is not a path of this system.
+        A relative path is looked for in every folder, also behind the folder's own name or the end of
+        its path. Raises `ToolError` when it exists in several, listing them, or is not a path of this
+        system.
         """
         path = _plain(path)
         if os.path.isabs(path):
             return os.path.normpath(path)
-        found = [candidate for candidate in self._candidates(path) if os.path.lexists(candidate)]
+        direct = [_joined(folder, path) for folder in self.folders]
+        named = self._named(path)
+        found = [candidate for candidate in dict.fromkeys(direct + named) if os.path.lexists(candidate)]
         if len(found) > 1:
             listed = ", ".join(found)
             raise ToolError(f"The path {path!r} exists in several folders: {listed}. Give the absolute path.")
-        return found[0] if found else os.path.normpath(os.path.join(self.cwd, path))
+        if found:
+            return found[0]
+        self._refuse_backslashes(path)
+        if len(named) == 1 and not os.path.lexists(_joined(self.cwd, PurePath(path).parts[0])):
+            return named[0]
+        return direct[0]
 
     def real(self, path: str) -> str:
         """`resolve` with all symlinks followed, also a dangling one to where it would create a file."""
@@ -49,19 +60,25 @@ class Workspace:
         for folder in self.folders:
             if _below(path, folder):
                 short = os.path.relpath(path, folder)
-                if len(self.folders) == 1 or self._means(short, path):
+                if self._means(short, path):
                     return short
         return path
 
-    def _candidates(self, path: str) -> list[str]:
-        head, _, rest = path.partition("/")
-        direct = [os.path.normpath(os.path.join(folder, path)) for folder in self.folders]
-        named = [
-            os.path.normpath(os.path.join(folder, rest))
+    def _named(self, path: str) -> list[str]:
+        """With several folders: what a path means that begins with the name of one of them."""
+        if len(self.folders) == 1:
+            return []
+        parts = PurePath(path).parts
+        return [
+            _joined(folder, *parts[count:])
             for folder in self.folders
-            if len(self.folders) > 1 and os.path.basename(folder) == head
+            for count in range(1, len(parts) + 1)
+            if PurePath(folder).parts[-count:] == parts[:count]
         ]
-        return list(dict.fromkeys(direct + named))
+
+    def _refuse_backslashes(self, path: str) -> None:
+        if "\\" in path and os.sep == "/":
+            raise ToolError(f"The path {path!r} has backslashes. Use forward slashes.")
 
     def _means(self, short: str, path: str) -> bool:
         try:
@@ -71,15 +88,28 @@ class Workspace:
 
 
 def _plain(path: str) -> str:
+    if path.startswith("file:/"):
+        path = _from_uri(path)
     if not path:
         raise ToolError("The path is empty. Give a path relative to the working folder, or an absolute one.")
     if "\0" in path:
         raise ToolError("The path holds a NUL character, which no file name can have.")
-    if path.startswith("file:"):
-        return unquote(urlsplit(path).path)
-    if "\\" in path and os.sep == "/" and not os.path.lexists(path):
-        raise ToolError(f"The path {path!r} has backslashes. Use forward slashes.")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ToolError(f"The path {path!r} holds half a character, which no file name can have.") from None
     return os.path.expanduser(path) if path.startswith("~") else path
+
+
+def _from_uri(uri: str) -> str:
+    try:
+        return uri_to_path(uri)
+    except ValueError as error:
+        raise ToolError(f"{error}. Give a plain path.") from None
+
+
+def _joined(folder: str, *parts: str) -> str:
+    return os.path.normpath(os.path.join(folder, *parts))
 
 
 def _below(path: str, folder: str) -> bool:

@@ -53,13 +53,16 @@ class AbortSignal:
 async def bounded(awaitable: Awaitable[T], *, signal: AbortSignal, limit: float | None) -> T:
     """Await somebody else's work, ended by the abort and by a limit in seconds.
 
-    Raises `Aborted` or `TimeoutError` at once, also when the work ignores its cancellation.
+    Raises `Aborted` or `TimeoutError` at once, also when the work ignores its cancellation, and
+    RuntimeError when the work was cancelled by somebody else.
     """
-    signal.raise_if_aborted()
     work = asyncio.ensure_future(awaitable)
     abort = asyncio.ensure_future(signal.wait())
     try:
+        signal.raise_if_aborted()
         await asyncio.wait({work, abort}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        if work.cancelled():
+            raise RuntimeError("it was cancelled")
         if work.done():
             return work.result()
         if abort.done():

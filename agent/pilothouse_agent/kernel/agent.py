@@ -11,7 +11,7 @@ from pilothouse_agent.kernel.approvals import Approvals
 from pilothouse_agent.kernel.bus import EventBus, Listener
 from pilothouse_agent.kernel.compact import Compacting
 from pilothouse_agent.kernel.errors import AgentBusy, NothingToContinue, NotRunning
-from pilothouse_agent.kernel.events import QueuedItem, QueueKind, SessionUpdate
+from pilothouse_agent.kernel.events import Notice, QueuedItem, QueueKind, SessionUpdate
 from pilothouse_agent.kernel.loop import Input, Runner
 from pilothouse_agent.kernel.messages import (
     AssistantMessage,
@@ -19,6 +19,7 @@ from pilothouse_agent.kernel.messages import (
     Message,
     TextBlock,
     ToolResultMessage,
+    Usage,
     UserBlock,
     UserMessage,
     text_of,
@@ -27,7 +28,7 @@ from pilothouse_agent.kernel.parts import AgentConfig, AgentParts, SystemPrompt
 from pilothouse_agent.kernel.ports import Tool
 from pilothouse_agent.kernel.queues import MessageQueues, QueueMode
 from pilothouse_agent.kernel.request import ThinkingLevel
-from pilothouse_agent.kernel.run import Run, RunResult
+from pilothouse_agent.kernel.run import WAITS_FOR_ITSELF, Run, RunResult
 from pilothouse_agent.kernel.snapshot import Snapshots
 from pilothouse_agent.kernel.state import AgentStateSnapshot, State
 from pilothouse_agent.kernel.transcript import Transcript
@@ -73,9 +74,23 @@ class Agent:
         return self._approvals
 
     @property
+    def usage(self) -> Usage | None:
+        """The sum over all requests of the conversation as it is held here."""
+        total: Usage | None = None
+        for message in self._transcript.messages:
+            if isinstance(message, AssistantMessage) and message.usage is not None:
+                total = message.usage if total is None else total + message.usage
+        return total
+
+    @property
     def busy(self) -> bool:
         """Whether a prompt would be refused."""
         return not self._idle.is_set()
+
+    @property
+    def run_id(self) -> str | None:
+        """Of the run that is active, until its agent_end."""
+        return self._state.run_id
 
     @property
     def ending(self) -> bool:
@@ -85,16 +100,19 @@ class Agent:
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         return self._bus.subscribe(listener)
 
-    def prompt(self, *messages: Content, prompt_id: str | None = None) -> Run:
+    def prompt(
+        self, *messages: Content | QueuedItem, prompt_id: str | None = None, run_id: str | None = None
+    ) -> Run:
         """Admit a prompt of one or more user messages and start its run, in one step (A1).
 
         Raises `AgentBusy` while a run is active and ValueError when there is nothing in it.
+        `run_id` is for a caller that had to promise one before the agent was idle.
         """
-        contents = [_blocks(message) for message in messages]
-        if not contents or not all(contents):
+        inputs = [self._input(message) for message in messages]
+        if not inputs or not all(item.content for item in inputs):
             raise ValueError("The prompt is empty. Give it text or content.")
         self._refuse_if_busy()
-        return self._begin([self._user_message(content) for content in contents], prompt_id)
+        return self._begin(inputs, prompt_id, run_id)
 
     def continue_(self) -> Run:
         """Run without new input (A6). Raises `AgentBusy` or `NothingToContinue`."""
@@ -137,19 +155,24 @@ class Agent:
     async def wait_for_idle(self) -> None:
         """Returns when the run has ended and its slot is free. Raises RuntimeError inside a listener."""
         if self._bus.in_listener():
-            raise RuntimeError("A listener must not wait for the run that is waiting for it.")
+            raise RuntimeError(WAITS_FOR_ITSELF)
         await self._idle.wait()
 
     async def compact(self) -> bool:
-        """Shorten the history by hand; whether it is shorter now. Raises `AgentBusy`."""
+        """Shorten the history by hand; whether it is shorter now. Raises `AgentBusy`.
+
+        Cancelling the caller aborts it.
+        """
         self._refuse_if_busy()
         self._idle.clear()
-        signal = self._signal = AbortSignal()
-        compacting = Compacting(self._parts, self._config, self._transcript, self._state, self._bus, signal)
+        self._signal = AbortSignal()
+        task = asyncio.create_task(self._compact(self._signal))
         try:
-            return await compacting.run("manual")
-        finally:
-            await self._settle("aborted")
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not task.done():
+                self.abort()
+            raise
 
     def append_custom(self, name: str, content: Content, *, for_model: bool = False) -> CustomMessage:
         """Put a message of the application into the transcript (B3). Raises `AgentBusy` during a run."""
@@ -159,6 +182,10 @@ class Agent:
         )
         self._transcript.append(message)
         return message
+
+    def notify(self, notice: Notice) -> None:
+        """Publish a notice of the application, in order with everything else."""
+        self._bus.post(notice)
 
     def load(self, messages: Iterable[Message]) -> None:
         """Replace the conversation (A7). Raises `AgentBusy` during a run."""
@@ -186,13 +213,16 @@ class Agent:
         if self.busy:
             raise AgentBusy
 
-    def _begin(self, inputs: Sequence[Input], prompt_id: str | None) -> Run:
+    def _begin(self, inputs: Sequence[Input], prompt_id: str | None, run_id: str | None = None) -> Run:
         self._idle.clear()
         self._state.turn = 0
         self._signal = AbortSignal()
-        run_id = self._parts.new_id("run")
+        run_id = run_id or self._parts.new_id("run")
+        self._state.run_id = run_id
         self._runner = Runner(
             run_id,
+            inputs,
+            prompt_id=prompt_id,
             parts=self._parts,
             config=self._config,
             transcript=self._transcript,
@@ -203,14 +233,21 @@ class Agent:
             snapshots=self._snapshots,
             signal=self._signal,
         )
-        task = asyncio.create_task(self._run(self._runner, inputs, prompt_id))
-        return Run(run_id, task, self.abort)
+        task = asyncio.create_task(self._run(self._runner))
+        return Run(run_id, task, abort=self.abort, in_listener=self._bus.in_listener)
 
-    async def _run(self, runner: Runner, inputs: Sequence[Input], prompt_id: str | None) -> RunResult:
+    async def _run(self, runner: Runner) -> RunResult:
         try:
-            return await runner.run(inputs, prompt_id)
+            return await runner.run()
         finally:
             await self._settle("failed")
+
+    async def _compact(self, signal: AbortSignal) -> bool:
+        compacting = Compacting(self._parts, self._config, self._transcript, self._state, self._bus, signal)
+        try:
+            return await compacting.run("manual")
+        finally:
+            await self._settle("aborted")
 
     async def _settle(self, reason: str) -> None:
         """Free the slot; after it everything can begin anew (A4)."""
@@ -234,14 +271,19 @@ class Agent:
         self._bus.post(self._queues.update())
         return queue_id
 
-    def _user_message(self, content: tuple[UserBlock, ...]) -> UserMessage:
-        return UserMessage(self._parts.new_id("msg"), content, self._parts.clock.now())
+    def _input(self, message: Content | QueuedItem) -> UserMessage:
+        queue_id, content = None, message
+        if isinstance(message, QueuedItem):
+            queue_id, content = message.queue_id, message.content
+        assert not isinstance(content, QueuedItem)
+        return UserMessage(self._parts.new_id("msg"), _blocks(content), self._parts.clock.now(), queue_id)
 
 
 def _blocks(content: Content) -> tuple[UserBlock, ...]:
-    if isinstance(content, str):
-        return (TextBlock(content),) if content.strip() else ()
-    return content
+    """The content as blocks; none when there is nothing in it but blanks."""
+    blocks = (TextBlock(content),) if isinstance(content, str) else content
+    has_something = any(not isinstance(block, TextBlock) or block.text.strip() for block in blocks)
+    return blocks if has_something else ()
 
 
 def _tail(messages: list[Message]) -> Message | None:

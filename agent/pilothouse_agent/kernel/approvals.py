@@ -26,6 +26,9 @@ class Resolution:
     stop: bool = False
 
 
+_CANCELLED = Resolution("cancelled", "abort", "the run was aborted")
+
+
 class Approvals:
     """The open questions of one agent; one is asked at a time."""
 
@@ -57,12 +60,11 @@ class Approvals:
             return Resolution("denied", "policy", "nobody can be asked here")
         async with self._turn:
             signal.raise_if_aborted()
-            resolution = await self._asked(question, signal, self._approver, allows)
-        await self._publish(
-            ApprovalResolved(
-                question.id, question.call.id, resolution.decision, resolution.by, resolution.reason
-            )
-        )
+            resolution = _CANCELLED
+            try:
+                resolution = await self._asked(question, signal, self._approver, allows)
+            finally:
+                await self._publish(_resolved(question, resolution))
         return resolution
 
     async def _asked(
@@ -88,7 +90,7 @@ class Approvals:
             if asking is not None:
                 asking.cancel()
         if answered.cancelled():
-            return Resolution("cancelled", "abort", "the run was aborted")
+            return _CANCELLED
         return _resolution(answered.result(), allows)
 
 
@@ -98,18 +100,33 @@ def _withdraw(answered: asyncio.Future[Answer | None]) -> None:
 
 async def _relay(approver: Approver, question: Question, answered: asyncio.Future[Answer | None]) -> None:
     """Put the question to the approver; its silence, failure or late answer harms nobody."""
-    answer: Answer | None = None
+    answer: object = None
     try:
         answer = await approver.ask(question)
     except Exception:
         logger.exception("The approver failed; its answer counts as no")
-    if not answered.done():
-        answered.set_result(answer)
+    finally:
+        if not answered.done():
+            answered.set_result(answer if isinstance(answer, Answer) else None)
 
 
 def _resolution(answer: Answer | None, allows: Callable[[str], bool]) -> Resolution:
     if answer is None:
         return Resolution("denied", "client", "the question was not answered")
-    if answer.stop or not allows(answer.option_id):
+    if answer.stop or not _allowed(answer.option_id, allows):
         return Resolution("denied", answer.by, answer.reason, answer.option_id, answer.stop)
     return Resolution("allowed", answer.by, answer.reason, answer.option_id)
+
+
+def _allowed(option_id: str, allows: Callable[[str], bool]) -> bool:
+    try:
+        return allows(option_id)
+    except Exception:
+        logger.exception("The answer %r could not be judged; it counts as no", option_id)
+        return False
+
+
+def _resolved(question: Question, resolution: Resolution) -> ApprovalResolved:
+    return ApprovalResolved(
+        question.id, question.call.id, resolution.decision, resolution.by, resolution.reason
+    )

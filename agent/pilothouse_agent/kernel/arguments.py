@@ -10,8 +10,9 @@ from pilothouse_agent.kernel.json_types import JsonObject
 
 __all__ = ["complete_arguments", "parse_arguments"]
 
-_FENCE = re.compile(r"\A```[a-zA-Z]*\s*\n(.*)\n\s*```\Z", re.DOTALL)
-_STRING_OR_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(\s*[}\]])', re.DOTALL)
+# A string that never ends counts as one too: a cut text with many escaped quotes would otherwise be
+# searched from each of them to its end.
+_STRING_OR_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(\s*+[}\]])', re.DOTALL)
 
 
 def parse_arguments(text: str) -> JsonObject | None:
@@ -23,17 +24,25 @@ def parse_arguments(text: str) -> JsonObject | None:
     text = text.strip()
     if text in ("", "null"):
         return {}
-    fenced = _FENCE.match(text)
-    return _object(fenced.group(1) if fenced else text)
+    return _object(_unfenced(text))
 
 
 def complete_arguments(text: str) -> JsonObject | None:
     """The object, if a stream that broke had already sent all of it: only what is valid as it stands."""
     try:
-        value = json.loads(text)
-    except ValueError:
+        value = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
         return None
     return cast("JsonObject", value) if isinstance(value, dict) else None
+
+
+def _unfenced(text: str) -> str:
+    opening, _, rest = text.partition("\n")
+    inside, _, closing = rest.rpartition("\n")
+    language = opening.removeprefix("```").strip()
+    if not opening.startswith("```") or closing.strip() != "```":
+        return text
+    return inside if not language or language.isalpha() else text
 
 
 def _object(text: str) -> JsonObject | None:
@@ -44,9 +53,16 @@ def _object(text: str) -> JsonObject | None:
 
 
 def _loads(text: str) -> object:
-    for candidate in (text, _STRING_OR_TRAILING_COMMA.sub(r"\1\2", text)):
-        try:
-            return json.loads(candidate, strict=False)
-        except (ValueError, RecursionError):
-            continue
-    return None
+    value = _decoded(text)
+    return _decoded(_STRING_OR_TRAILING_COMMA.sub(r"\1\2", text)) if value is None else value
+
+
+def _decoded(text: str) -> object:
+    try:
+        return json.loads(text, strict=False, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not JSON.")

@@ -6,11 +6,12 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import cast
 
 from pilothouse_agent.kernel.abort import Aborted, AbortSignal
 from pilothouse_agent.kernel.ports import Invocation
+from pilothouse_agent.kernel.progress import Progress
 from pilothouse_agent.kernel.results import CallEnd, aborted, failed, finished
 from pilothouse_agent.kernel.state import State
 from pilothouse_agent.kernel.tooling import ToolError, ToolResult
@@ -19,8 +20,7 @@ __all__ = ["Body"]
 
 logger = logging.getLogger(__name__)
 
-_PROGRESS_ROOM = 64 * 1024
-"""Characters of unpublished progress kept; older ones are dropped and counted."""
+_INTERRUPTED = "Aborted while it was running."
 
 
 class Body:
@@ -29,14 +29,25 @@ class Body:
     def __init__(self, call_id: str, signal: AbortSignal, state: State) -> None:
         self.call_id = call_id
         self.signal = signal
-        self.in_write = False
         self.on_progress: Callable[[], None] = lambda: None
         """Called on the loop when there is progress to take, once until it is taken."""
         self._state = state
-        self._progress: list[str] = []
+        self._writes = 0
+        self._listed: list[ExitStack] = []
+        self._progress = Progress()
+        self._over = False
         self._closed = False
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
+
+    @property
+    def in_write(self) -> bool:
+        return self._writes > 0
+
+    @property
+    def cancellable(self) -> bool:
+        """Whether an abort may cancel it: not in a write (F4), nor when its outcome is known."""
+        return not self.in_write and not self._over
 
     def progress(self, text: str) -> None:
         if threading.get_ident() == self._thread:
@@ -44,33 +55,47 @@ class Body:
         elif not self._closed:
             self._loop.call_soon_threadsafe(self._add_progress, text)
 
-    def pending_write(self, path: str) -> AbstractContextManager[None]:
-        return self._state.writing(path)
+    @contextmanager
+    def pending_write(self, path: str) -> Generator[None]:
+        with ExitStack() as writing:
+            if not self._closed:
+                writing.enter_context(self._state.writing(path))
+                self._listed.append(writing)
+            yield
 
     @contextmanager
     def committing(self) -> Generator[None]:
         self.signal.raise_if_aborted()
-        self.in_write = True
+        self._writes += 1
         try:
             yield
         finally:
-            self.in_write = False
+            self._writes -= 1
 
     async def run(self, invocation: Invocation) -> CallEnd:
         """The body's end; raises nothing but the cancellation of its own task."""
         try:
+            return await self._execute(invocation)
+        finally:
+            self._over = True
+            self._closed = True
+
+    async def _execute(self, invocation: Invocation) -> CallEnd:
+        try:
             result = cast("object", await invocation.execute(self))
         except Aborted:
-            return aborted()
+            return aborted(_INTERRUPTED)
         except ToolError as error:
             return aborted(str(error)) if self.signal.aborted else failed(str(error))
         except asyncio.CancelledError:
             if self.signal.aborted:
-                return aborted("Aborted while it was running.")
-            raise
+                return aborted(_INTERRUPTED)
+            if _cancelled_from_outside():
+                raise
+            return failed("The tool failed: something it waited for was cancelled.")
         except (Exception, SystemExit) as error:
             if self.signal.aborted:
-                return aborted("Aborted while it was running.")
+                return aborted(_INTERRUPTED)
             logger.exception("The tool of call %s raised", self.call_id)
             return failed(f"The tool failed: {type(error).__name__}: {error}")
         if not isinstance(result, ToolResult):
@@ -78,20 +103,20 @@ class Body:
         return finished(result)
 
     def take_progress(self) -> tuple[str, int]:
-        """The new text, and how many characters before it were dropped."""
-        text = "".join(self._progress)
-        self._progress.clear()
-        dropped = max(0, len(text) - _PROGRESS_ROOM)
-        return text[dropped:], dropped
+        """The new text, and how many bytes before it were dropped."""
+        return self._progress.take()
 
     def close(self) -> None:
-        """From here on progress is dropped (T4)."""
+        """From here on progress is dropped (T4), and no write is listed, not even one left behind (S3)."""
         self._closed = True
-        self._progress.clear()
+        for writing in self._listed:
+            writing.close()
 
     def _add_progress(self, text: str) -> None:
-        if self._closed or not text:
-            return
-        self._progress.append(text)
-        if len(self._progress) == 1:
+        if text and not self._closed and self._progress.add(text):
             self.on_progress()
+
+
+def _cancelled_from_outside() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -86,7 +86,7 @@ class MessageBuilder:
         return block
 
     def _final_id(self, call_id: str | None) -> str:
-        if not call_id or call_id in self._taken or call_id in self._own_ids:
+        while not call_id or call_id in self._taken or call_id in self._own_ids:
             call_id = self._new_id()
         self._own_ids.add(call_id)
         return call_id

@@ -105,19 +105,27 @@ class EventBus:
         for subscription in self._subscriptions:
             if not subscription.active:
                 continue
+            # A listener may raise CancelledError of its own; that is its failure, not the run's end.
             try:
                 awaitable = subscription.listener(event)
-                if awaitable is not None:
-                    await self._serve(subscription, awaitable, event)
-            except Exception as error:
+            except (Exception, asyncio.CancelledError) as error:
                 self._report(subscription, event, error)
+                continue
+            if awaitable is not None:
+                await self._serve(subscription, awaitable, event)
 
     async def _serve(self, subscription: _Subscription, awaitable: Awaitable[None], event: Event) -> None:
-        task = asyncio.ensure_future(awaitable)
+        try:
+            task = asyncio.ensure_future(awaitable)
+        except TypeError as error:
+            self._report(subscription, event, error)
+            return
         self._listener_tasks.add(task)
         task.add_done_callback(self._listener_tasks.discard)
         if await self._watchdog.watch(task):
-            task.result()
+            error = asyncio.CancelledError() if task.cancelled() else task.exception()
+            if error is not None:
+                self._report(subscription, event, error)
             return
         self._drop(subscription)
         text = "A listener took too long with an event and was unsubscribed."
@@ -125,7 +133,7 @@ class EventBus:
         if not isinstance(event, AgentEnd | Notice):
             self.post(Notice("error", text, "listenerTimeout"))
 
-    def _report(self, subscription: _Subscription, event: Event, error: Exception) -> None:
+    def _report(self, subscription: _Subscription, event: Event, error: BaseException) -> None:
         logger.error("A listener failed at %s", event.type, exc_info=error)
         if subscription.reported or isinstance(event, AgentEnd | Notice):
             return

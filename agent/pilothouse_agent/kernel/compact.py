@@ -17,7 +17,8 @@ __all__ = ["Compacting"]
 
 logger = logging.getLogger(__name__)
 
-_FRUITLESS_AT_MOST = 2
+_TRIES = 2
+"""How many compactions of a run may fail, or succeed without effect, before no more are made."""
 _NO_ROOM = (
     "The context window is full even after compaction: the fixed part of the request leaves no room. "
     "Choose a model with a larger window, or offer fewer tools and instructions."
@@ -42,16 +43,17 @@ class Compacting:
         self._state = state
         self._bus = bus
         self._signal = signal
-        self._unmeasured = False
-        """Compacted since the last measurement, so nothing is known about its effect (R155)."""
         self._fruitless = 0
+        self._failed = 0
 
     async def if_due(self) -> ErrorInfo | None:
         """Compact before a request that needs it; an error when compacting does not help (R148)."""
         compactor = self._parts.compactor
-        if compactor is None or self._unmeasured or not self._due(compactor):
+        if compactor is None or self._transcript.unmeasured or self._failed >= _TRIES:
             return None
-        if self._fruitless >= _FRUITLESS_AT_MOST:
+        if not self._due(compactor):
+            return None
+        if self._fruitless >= _TRIES:
             return ErrorInfo("contextOverflow", _NO_ROOM)
         await self.run("threshold")
         return None
@@ -59,11 +61,11 @@ class Compacting:
     def measured(self) -> None:
         """An answer has come, so the size of the history is known."""
         compactor = self._parts.compactor
-        if self._unmeasured and compactor is not None and self._due(compactor):
+        if self._transcript.unmeasured and compactor is not None and self._due(compactor):
             self._fruitless += 1
         else:
             self._fruitless = 0
-        self._unmeasured = False
+        self._transcript.unmeasured = False
 
     async def run(self, reason: CompactionReason) -> bool:
         """Whether the history is shorter now; otherwise it is unchanged."""
@@ -76,7 +78,8 @@ class Compacting:
         outcome = await self._compact(self._parts.compactor, reason)
         if isinstance(outcome, Compaction):
             self._transcript.replace(outcome.messages)
-            self._unmeasured = True
+        else:
+            self._failed += 1
         await self._bus.publish(
             CompactionEnd(
                 reason,
@@ -87,14 +90,15 @@ class Compacting:
             )
         )
         if not self._signal.aborted:
-            await self._bus.publish(self._state.move(back, "compacted"))
+            done = "compacted" if isinstance(outcome, Compaction) else "notCompacted"
+            await self._bus.publish(self._state.move(back, done))
         return isinstance(outcome, Compaction)
 
     async def _compact(self, compactor: Compactor, reason: CompactionReason) -> Compaction | ErrorInfo:
         limit = self._parts.settings.compaction_limit
-        limits = self._parts.provider.limits(self._config.model)
-        work = compactor.compact(tuple(self._transcript.messages), limits, reason)
         try:
+            limits = self._parts.provider.limits(self._config.model)
+            work = compactor.compact(tuple(self._transcript.messages), limits, reason)
             done = await bounded(work, signal=self._signal, limit=limit)
         except Aborted:
             return ErrorInfo("internal", "The compaction was aborted; the history is unchanged.")
@@ -105,4 +109,8 @@ class Compacting:
         return done or ErrorInfo("internal", "The history cannot be shortened any further.")
 
     def _due(self, compactor: Compactor) -> bool:
-        return compactor.due(self._transcript.tokens, self._parts.provider.limits(self._config.model))
+        try:
+            return compactor.due(self._transcript.tokens, self._parts.provider.limits(self._config.model))
+        except Exception:
+            logger.exception("The check whether a compaction is due failed; none is made")
+            return False

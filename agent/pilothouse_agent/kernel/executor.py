@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
 from pilothouse_agent.kernel.abort import Aborted, AbortSignal
 from pilothouse_agent.kernel.body import Body
@@ -37,6 +38,9 @@ class BatchEnd:
     """In call order, one a call."""
     stop: bool = False
     """The user answered a question with stop: the run is to end."""
+
+
+_News: TypeAlias = Literal["progress", "end"]
 
 
 @dataclass(slots=True)
@@ -76,8 +80,9 @@ class ToolExecutor:
         self._clock = clock
         self._on_stop = on_stop
         self._slots = asyncio.Semaphore(settings.parallel)
-        self._inbox: asyncio.Queue[_Entry | None] = asyncio.Queue()
-        """Entries with progress or an end to publish; None tells of the abort."""
+        self._inbox: asyncio.Queue[tuple[_Entry, _News] | None] = asyncio.Queue()
+        """What is to be published, in the order it happened; None tells of the abort."""
+        self._aborted_at: float | None = None
 
     async def run(self, calls: Sequence[ToolCall]) -> BatchEnd:
         """Prepare every call, then execute those that may run; ends are in call order."""
@@ -108,17 +113,17 @@ class ToolExecutor:
             return bound
         body = Body(call.id, self._signal, self._state)
         entry = _Entry(bound, started, body)
-        body.on_progress = lambda: self._inbox.put_nowait(entry)
+        body.on_progress = lambda: self._inbox.put_nowait((entry, "progress"))
         return entry
 
     async def _execute(self, entries: list[_Entry]) -> None:
         if not entries:
             return
-        waits = dependencies([entry.bound.invocation.footprint for entry in entries])
+        waits = dependencies([entry.bound.footprint for entry in entries])
         for entry, earlier in zip(entries, waits, strict=True):
             entry.task = asyncio.create_task(self._run_body(entry, [entries[index] for index in earlier]))
             entry.task.add_done_callback(lambda _, entry=entry: self._body_over(entry))
-        forget = self._signal.on_abort(lambda: self._inbox.put_nowait(None))
+        forget = self._signal.on_abort(lambda: self._abort(entries))
         try:
             await self._publish_until_over(entries)
         finally:
@@ -153,40 +158,48 @@ class ToolExecutor:
         if entry.end is None and entry.task is not None:
             entry.end = _end_of(entry.task)
         entry.over.set()
-        self._inbox.put_nowait(entry)
+        self._inbox.put_nowait((entry, "end"))
+
+    def _abort(self, entries: Sequence[_Entry]) -> None:
+        """Cancel the bodies now, whoever is being waited for (A5); a write in flight ends first (F4)."""
+        self._aborted_at = asyncio.get_running_loop().time()
+        for entry in entries:
+            if entry.task is not None and entry.body.cancellable:
+                entry.task.cancel()
+        self._inbox.put_nowait(None)
 
     async def _publish_until_over(self, entries: list[_Entry]) -> None:
         """Progress and ends of the whole batch, one at a time, in the order they happen (T3)."""
-        loop = asyncio.get_running_loop()
         left = list(entries)
-        aborted_at = deadline = None
+        grace_over = False
         while left:
             try:
-                async with asyncio.timeout_at(deadline):
-                    entry = await self._inbox.get()
+                async with asyncio.timeout_at(self._deadline(grace_over=grace_over)):
+                    news = await self._inbox.get()
             except TimeoutError:
-                assert aborted_at is not None
-                left = await self._give_up(left, write_time_over=loop.time() >= self._write_end(aborted_at))
-                deadline = self._write_end(aborted_at)
+                left = await self._give_up(left, write_time_over=grace_over)
+                grace_over = True
                 continue
-            if entry is None:
-                aborted_at = loop.time()
-                deadline = aborted_at + min(self._settings.grace, self._settings.write_limit)
-                _cancel(left)
-            elif entry in left:
-                await self._publish_progress(entry)
-                if entry.end is not None:
-                    left.remove(entry)
-                    await self._close(entry, entry.end)
+            if news is None or news[0] not in left:
+                continue
+            entry = news[0]
+            await self._publish_progress(entry)
+            if news[1] == "end" and entry.end is not None:
+                left.remove(entry)
+                await self._close(entry, entry.end)
 
-    def _write_end(self, aborted_at: float) -> float:
-        return aborted_at + self._settings.write_limit
+    def _deadline(self, *, grace_over: bool) -> float | None:
+        """When bodies are given up after an abort: first at the grace, then at the write limit (T7)."""
+        if self._aborted_at is None:
+            return None
+        grace, write_limit = self._settings.grace, self._settings.write_limit
+        return self._aborted_at + (write_limit if grace_over else min(grace, write_limit))
 
     async def _give_up(self, left: list[_Entry], *, write_time_over: bool) -> list[_Entry]:
         """Synthetic ends for bodies that outlast the abort; a write in flight is given longer (T7)."""
         kept: list[_Entry] = []
         for entry in left:
-            if entry.body.in_write and not write_time_over:
+            if entry.end is not None or (entry.body.in_write and not write_time_over):
                 kept.append(entry)
                 continue
             entry.end = aborted(_WRITE_UNKNOWN if entry.body.in_write else _LEFT_BEHIND)
@@ -205,9 +218,8 @@ class ToolExecutor:
         """Returns the start time of the call, for its duration."""
         started = self._clock.monotonic()
         if isinstance(bound, Bound):
-            kind, invocation = bound.tool.kind, bound.invocation
             event = ToolExecutionStart(
-                call.id, call.name, kind, call.arguments, invocation.title, locations=invocation.locations
+                call.id, call.name, bound.kind, call.arguments, bound.title, locations=bound.locations
             )
         else:
             event = ToolExecutionStart(
@@ -244,10 +256,3 @@ def _end_of(task: asyncio.Task[CallEnd]) -> CallEnd:
         return aborted()
     error = task.exception()
     return task.result() if error is None else failed(f"The call failed: {type(error).__name__}: {error}")
-
-
-def _cancel(entries: Sequence[_Entry]) -> None:
-    """Cancel the bodies; one with a write in flight finishes it first (F4)."""
-    for entry in entries:
-        if entry.task is not None and not entry.body.in_write:
-            entry.task.cancel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import ParamSpec, TypeAlias, TypeVar
 
 from pilothouse_agent.kernel.abort import Aborted, AbortSignal, bounded
 from pilothouse_agent.kernel.events import Notice
@@ -32,6 +32,7 @@ __all__ = [
     "TransformContext",
 ]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
@@ -113,12 +114,12 @@ class HookRunner:
         shown: Sequence[Message] = messages
         for hook in self._hooks.transform_context:
             try:
-                shown = await self._run("transform_context", hook(shown, self._signal))
+                shown = await self._run("transform_context", hook, shown, self._signal)
             except HookFailed as error:
                 self._warn(error)
         if self._hooks.convert_to_llm is not None:
             try:
-                return await self._run("convert_to_llm", self._hooks.convert_to_llm(shown))
+                return await self._run("convert_to_llm", self._hooks.convert_to_llm, shown)
             except HookFailed as error:
                 self._warn(error)
         return convert(shown)
@@ -127,7 +128,7 @@ class HookRunner:
         """Raises `HookFailed`."""
         changed: ChangeArguments | None = None
         for hook in self._hooks.before_tool_call:
-            decision = await self._run("before_tool_call", hook(call, self._signal))
+            decision = await self._run("before_tool_call", hook, call, self._signal)
             if isinstance(decision, BlockCall):
                 return decision
             if decision is not None:
@@ -138,7 +139,7 @@ class HookRunner:
     async def after(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """Raises `HookFailed`."""
         for hook in self._hooks.after_tool_result:
-            patch = await self._run("after_tool_result", hook(FinishedCall(call, result)))
+            patch = await self._run("after_tool_result", hook, FinishedCall(call, result))
             if patch is not None:
                 result = _patched(result, patch)
         return result
@@ -146,7 +147,7 @@ class HookRunner:
     async def should_stop(self, snapshot: AgentStateSnapshot) -> StopRun | OneMoreTurn | None:
         for hook in self._hooks.should_stop_after_turn:
             try:
-                decision = await self._run("should_stop_after_turn", hook(snapshot))
+                decision = await self._run("should_stop_after_turn", hook, snapshot)
             except HookFailed as error:
                 self._warn(error)
                 continue
@@ -154,9 +155,10 @@ class HookRunner:
                 return decision
         return None
 
-    async def _run(self, name: str, work: Awaitable[T]) -> T:
+    async def _run(self, name: str, hook: Callable[P, Awaitable[T]], *args: P.args, **named: P.kwargs) -> T:
+        self._signal.raise_if_aborted()
         try:
-            return await bounded(work, signal=self._signal, limit=self._limit)
+            return await bounded(hook(*args, **named), signal=self._signal, limit=self._limit)
         except Aborted:
             raise
         except TimeoutError:

@@ -86,7 +86,9 @@ class Runner:
     def __init__(
         self,
         run_id: str,
+        inputs: Sequence[Input],
         *,
+        prompt_id: str | None,
         parts: AgentParts,
         config: AgentConfig,
         transcript: Transcript,
@@ -100,6 +102,8 @@ class Runner:
         self.run_id = run_id
         self.closed = False
         """The final poll is over; the queues take nothing more (Q2)."""
+        self._inputs = inputs
+        self._prompt_id = prompt_id
         self._parts = parts
         self._config = config
         self._transcript = transcript
@@ -110,6 +114,8 @@ class Runner:
         self._snapshots = snapshots
         self._signal = signal
         self._returned: tuple[QueuedItem, ...] = ()
+        self._arriving = _queued(inputs)
+        """Taken from the queues for the next turn, but not yet in the transcript."""
         self._hooks = HookRunner(parts.hooks, signal, limit=parts.settings.hook_limit, notify=bus.post)
         self._replies = ReplyMaker(
             parts=parts,
@@ -130,17 +136,18 @@ class Runner:
     def hand_back(self) -> tuple[QueuedItem, ...]:
         """Close the queues; what is still in them is returned, once (Q3)."""
         self.closed = True
-        items = self._queues.drain()
+        items = (*self._arriving, *self._queues.drain())
+        self._arriving = []
         self._returned += items
         return items
 
-    async def run(self, inputs: Sequence[Input], prompt_id: str | None) -> RunResult:
+    async def run(self) -> RunResult:
         """From agent_start to agent_end. Never raises for what happens in between (A2, A3)."""
-        ids = tuple(item.id for item in inputs if not isinstance(item, QueuedItem))
-        await self._bus.publish(AgentStart(self.run_id, self._config.model, ids, prompt_id))
-        await self._move("turn", "prompt" if inputs else "continue")
+        ids = tuple(item.id for item in self._inputs if not isinstance(item, QueuedItem))
+        await self._bus.publish(AgentStart(self.run_id, self._config.model, ids, self._prompt_id))
+        await self._move("turn", "prompt" if self._inputs else "continue")
         try:
-            ending = await self._turns(inputs)
+            ending = await self._turns(self._inputs)
         except Exception as error:
             logger.exception("The run failed")
             ending = await self._internal_failure(error)
@@ -161,9 +168,8 @@ class Runner:
             inputs = following
 
     async def _turn(self, inputs: Sequence[Input]) -> _TurnEnd:
-        self._state.turn += 1
-        self._turn_open = True
-        await self._bus.publish(TurnStart(self._state.turn))
+        self._arriving = [] if self.closed else _queued(inputs)
+        await self._open_turn()
         await self._deliver(inputs)
         reply = await self._replies.make()
         calls = reply.message.calls if reply.message is not None else ()
@@ -173,18 +179,15 @@ class Runner:
         return self._judge(reply, calls, ends, looping)
 
     async def _deliver(self, inputs: Sequence[Input]) -> None:
-        """Put the turn's input into the transcript; queued items not delivered at an abort go back (Q3)."""
+        """Put the turn's input into the transcript, except queued items handed back meanwhile (Q3)."""
         queued = False
-        for index, item in enumerate(inputs):
+        for item in inputs:
             if not isinstance(item, QueuedItem):
                 await self._store(item)
-                continue
-            if self._signal.aborted:
-                undelivered = [left for left in inputs[index:] if isinstance(left, QueuedItem)]
-                self._returned += tuple(undelivered)
-                break
-            queued = True
-            await self._store(self._user_message(item.content, item.queue_id))
+            elif self._arriving:
+                self._arriving.remove(item)
+                queued = True
+                await self._store(self._user_message(item.content, item.queue_id))
         if queued:
             await self._bus.publish(self._queues.update())
 
@@ -207,9 +210,11 @@ class Runner:
         """Tool-result messages in call order; whether the loop guard ends the run (L9)."""
         looping = False
         for call, end in zip(calls, batch.ends, strict=True):
-            notice, stop = self._loop_guard.check(call, end.result.content)
-            looping = looping or stop
-            await self._store(self._result_message(call, end.with_notice(notice) if notice else end))
+            if end.outcome != "aborted":
+                notice, stop = self._loop_guard.check(call, end.result.content)
+                looping = looping or stop
+                end = end.with_notice(notice) if notice else end
+            await self._store(self._result_message(call, end))
         return looping
 
     def _judge(self, reply: Reply, calls: tuple[ToolCall, ...], batch: BatchEnd, looping: bool) -> _TurnEnd:
@@ -282,10 +287,9 @@ class Runner:
     async def _internal_failure(self, error: Exception) -> _Ending:
         """Whatever went wrong becomes an assistant message like any other failure (A3)."""
         info = ErrorInfo("internal", f"The run failed inside: {type(error).__name__}: {error}")
-        if self._turn_open:
-            message = await self._replies.store_failure(info)
-            self._note(message)
-            await self._close_turn(message, ())
+        if not self._turn_open:
+            await self._open_turn()
+        await self._close_turn(await self._replies.store_failure(info), ())
         return _Ending("error", info)
 
     async def _end(self, ending: _Ending) -> RunResult:
@@ -318,6 +322,11 @@ class Runner:
             duration,
         )
 
+    async def _open_turn(self) -> None:
+        self._state.turn += 1
+        self._turn_open = True
+        await self._bus.publish(TurnStart(self._state.turn))
+
     async def _close_turn(self, message: AssistantMessage | None, calls: tuple[ToolCall, ...]) -> None:
         self._note(message)
         self._turn_open = False
@@ -342,11 +351,12 @@ class Runner:
     def _executor(self, tools: tuple[Tool, ...]) -> ToolExecutor:
         parts = self._parts
         preparer = Preparer(
+            run_id=self.run_id,
             tools={tool.spec.name: tool for tool in tools},
             hooks=self._hooks,
             permissions=parts.permissions,
             approvals=self._approvals,
-            planned=parts.files.plan() if parts.files is not None else None,
+            plan=parts.files.plan if parts.files is not None else None,
             signal=self._signal,
             limit=parts.settings.hook_limit,
             new_id=parts.new_id,
@@ -384,6 +394,10 @@ class Runner:
             call.name,
             end.result.is_error,
         )
+
+
+def _queued(inputs: Sequence[Input]) -> list[QueuedItem]:
+    return [item for item in inputs if isinstance(item, QueuedItem)]
 
 
 def _role(message: UserMessage | CustomMessage | ToolResultMessage) -> Role:

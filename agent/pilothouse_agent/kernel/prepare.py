@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 from pilothouse_agent.kernel.abort import Aborted, AbortSignal, bounded
 from pilothouse_agent.kernel.approvals import Approvals
+from pilothouse_agent.kernel.events import Location, ToolKind
 from pilothouse_agent.kernel.hooks import BlockCall, HookFailed, HookRunner
 from pilothouse_agent.kernel.messages import ToolCall
 from pilothouse_agent.kernel.ports import Invocation, PermissionPipeline, PlannedFiles, Tool
 from pilothouse_agent.kernel.questions import PermissionRequest, Question, Verdict
-from pilothouse_agent.kernel.results import CallEnd, aborted, blocked, denied, failed
-from pilothouse_agent.kernel.tooling import InvalidArguments, Preview, ToolError
+from pilothouse_agent.kernel.results import CallEnd, aborted, blocked, denied, failed, refused
+from pilothouse_agent.kernel.tooling import Footprint, InvalidArguments, Preview, ToolError
 
 __all__ = ["Bound", "Preparer"]
 
@@ -27,8 +28,13 @@ class Bound:
     """A call whose arguments are valid."""
 
     call: ToolCall
-    tool: Tool
     invocation: Invocation
+    kind: ToolKind
+    title: str
+    footprint: Footprint
+    """Asked for once, so that what is judged is what is scheduled."""
+    locations: tuple[Location, ...]
+    command: str | None
 
 
 class Preparer:
@@ -37,26 +43,28 @@ class Preparer:
     def __init__(
         self,
         *,
+        run_id: str,
         tools: Mapping[str, Tool],
         hooks: HookRunner,
         permissions: PermissionPipeline | None,
         approvals: Approvals,
-        planned: PlannedFiles | None,
+        plan: Callable[[], PlannedFiles] | None,
         signal: AbortSignal,
         limit: float,
         new_id: Callable[[str], str],
     ) -> None:
         self.stop = False
         """The user answered a question with stop."""
+        self._run_id = run_id
         self._tools = tools
         self._hooks = hooks
         self._permissions = permissions
         self._approvals = approvals
-        self._planned = planned
+        self._plan = plan
         self._signal = signal
         self._limit = limit
         self._new_id = new_id
-        self._unplanned: list[Invocation] = []
+        self._approved: list[Bound] = []
 
     def bind(self, call: ToolCall) -> Bound | CallEnd:
         """Parse and validate; the end is an error that lists what is wrong (T5)."""
@@ -68,7 +76,7 @@ class Preparer:
             shown = (call.arguments_text or "")[:_SHOWN_ARGUMENTS]
             return failed(f"The arguments are not a JSON object, so {call.name} did not run: {shown}")
         try:
-            return Bound(call, tool, tool.bind(call.arguments))
+            return _bound(call, tool, tool.bind(call.arguments))
         except InvalidArguments as error:
             listed = "\n".join(f"- {v.path or 'arguments'}: {v.message}" for v in error.violations)
             return failed(f"The arguments do not fit {call.name}, which did not run:\n{listed}")
@@ -87,8 +95,11 @@ class Preparer:
             refused = await self._permit(hooked)
         except Aborted:
             return aborted()
+        except Exception as error:
+            logger.exception("The call %s could not be prepared", bound.call.id)
+            return failed(f"The call could not be judged and did not run: {type(error).__name__}: {error}")
         if refused is None:
-            self._unplanned.append(hooked.invocation)
+            self._approved.append(hooked)
         return refused or hooked
 
     async def _hooked(self, bound: Bound) -> Bound | CallEnd:
@@ -106,30 +117,30 @@ class Preparer:
     async def _permit(self, bound: Bound) -> CallEnd | None:
         if self._permissions is None:
             return None
-        invocation = bound.invocation
-        request = PermissionRequest(bound.call, bound.tool.kind, invocation.footprint, invocation.command)
+        request = PermissionRequest(bound.call, bound.kind, bound.footprint, bound.command)
         verdict = self._permissions.judge(request)
         if verdict.decision == "allow":
             return None
         if verdict.decision == "deny":
-            return denied(verdict.reason)
+            return refused(verdict.reason)
         return await self._ask(bound, request, verdict, self._permissions)
 
     async def _ask(
         self, bound: Bound, request: PermissionRequest, verdict: Verdict, permissions: PermissionPipeline
     ) -> CallEnd | None:
         try:
-            preview = await self._preview(bound.invocation)
+            preview = await self._preview(bound)
         except ToolError as error:
             return failed(str(error))
         question = Question(
             self._new_id("ask"),
             bound.call,
-            bound.tool.kind,
-            bound.invocation.title,
+            bound.kind,
+            bound.title,
             verdict.risk,
             verdict.options,
             preview,
+            self._run_id,
         )
         resolution = await self._approvals.ask(
             question, self._signal, lambda option_id: permissions.settle(request, option_id)
@@ -141,16 +152,19 @@ class Preparer:
         self.stop = self.stop or resolution.stop
         return denied(resolution.reason)
 
-    async def _preview(self, invocation: Invocation) -> Preview | None:
-        """Made from the files as the batch's earlier approved calls will leave them (P3)."""
-        if self._planned is None:
-            return None
-        earlier, self._unplanned = self._unplanned, []
-        for approved in earlier:
-            await self._plan(approved, self._planned)
-        return await self._bounded_preview(invocation, self._planned)
+    async def _preview(self, bound: Bound) -> Preview | None:
+        """Made from the files as the batch's earlier approved calls will leave them (P3).
 
-    async def _plan(self, approved: Invocation, planned: PlannedFiles) -> None:
+        Planned anew for each question, because a call that is shown and then denied leaves nothing.
+        """
+        if self._plan is None:
+            return None
+        planned = self._plan()
+        for approved in self._approved:
+            await self._note(approved, planned)
+        return await self._bounded_preview(bound, planned)
+
+    async def _note(self, approved: Bound, planned: PlannedFiles) -> None:
         if approved.footprint.extent == "touchesEverything":
             planned.mark_uncertain()
         elif approved.footprint.writes:
@@ -159,8 +173,21 @@ class Preparer:
             except ToolError:
                 planned.mark_uncertain()
 
-    async def _bounded_preview(self, invocation: Invocation, planned: PlannedFiles) -> Preview | None:
+    async def _bounded_preview(self, bound: Bound, planned: PlannedFiles) -> Preview | None:
         try:
-            return await bounded(invocation.preview(planned), signal=self._signal, limit=self._limit)
+            work = bound.invocation.preview(planned)
+            return await bounded(work, signal=self._signal, limit=self._limit)
         except TimeoutError:
             raise ToolError("Reading the file for the question took too long. Try again.") from None
+
+
+def _bound(call: ToolCall, tool: Tool, invocation: Invocation) -> Bound:
+    return Bound(
+        call,
+        invocation,
+        tool.kind,
+        invocation.title,
+        invocation.footprint,
+        invocation.locations,
+        invocation.command,
+    )

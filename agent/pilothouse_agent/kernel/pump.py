@@ -18,6 +18,13 @@ logger = logging.getLogger(__name__)
 
 _ROOM = 1024
 """Events read ahead of a slow consumer before the provider is made to wait."""
+_NO_FINAL_EVENT = Failed(
+    ErrorInfo(
+        "incompleteStream",
+        "The answer ended without its final event; the connection may have been cut.",
+        retryable=True,
+    )
+)
 
 
 class StreamPump:
@@ -68,6 +75,10 @@ class StreamPump:
         except Exception as error:
             logger.exception("The provider raised")
             self._put(Failed(ErrorInfo("internal", f"The model provider failed: {_said(error)}")))
+        except asyncio.CancelledError:
+            # By an abort or the end of the request, then nobody reads on; else by the provider itself.
+            self._put(_NO_FINAL_EVENT)
+            raise
         finally:
             self._ended = True
             self._ready.set()
@@ -85,8 +96,7 @@ class StreamPump:
         finally:
             if isinstance(stream, AsyncGenerator):
                 await stream.aclose()
-        text = "The answer ended without its final event; the connection may have been cut."
-        self._put(Failed(ErrorInfo("incompleteStream", text, retryable=True)))
+        self._put(_NO_FINAL_EVENT)
 
     def _put(self, event: StreamEvent) -> None:
         self._events.append(event)

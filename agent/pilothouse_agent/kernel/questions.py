@@ -40,6 +40,7 @@ class Question:
     risk: Risk
     options: tuple[Option, ...]
     preview: Preview | None = None
+    run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

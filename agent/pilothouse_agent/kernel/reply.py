@@ -81,11 +81,12 @@ class ReplyMaker:
         self._compacting = Compacting(parts, config, transcript, state, bus, signal)
         self._open: _Answer | None = None
         self._resumes = 0
+        self._retries = 0
+        """Since the last finished message, also across turns (L7)."""
         self._overflowed = False
 
     async def make(self) -> Reply:
         """Ask until there is a message to go on with, or a reason to end the run."""
-        attempt = 0
         while not self._signal.aborted:
             if (failure := await self._compacting.if_due()) is not None:
                 return Reply(await self.store_failure(failure), failure=failure)
@@ -96,16 +97,16 @@ class ReplyMaker:
             match answer.terminal:
                 case Finished():
                     self._overflowed = False
+                    self._retries = 0
                     return await self._finish(answer, answer.terminal, tools)
                 case Failed(error):
                     if answer.builder.visible:
                         return await self._broken(answer, answer.terminal, tools)
-                    if not await self._try_again(error, attempt + 1):
+                    if not await self._try_again(error):
                         if self._signal.aborted:
                             break
                         error = _final(error)
                         return Reply(await self._store(answer, "error", error=error), failure=error)
-                    attempt += 0 if error.kind == "contextOverflow" else 1
                 case None:
                     return await self._aborted(answer, tools)
         return Reply(None)
@@ -182,23 +183,26 @@ class ReplyMaker:
             return Reply(None)
         return Reply(await self._store(answer, "aborted"), tools)
 
-    async def _try_again(self, error: ErrorInfo, attempt: int) -> bool:
+    async def _try_again(self, error: ErrorInfo) -> bool:
         """Whether the same request is to be sent once more; waits or compacts first (L5, L7)."""
+        if self._signal.aborted:
+            return False
         if error.kind == "contextOverflow":
             if self._overflowed:
                 return False
             self._overflowed = True
             return await self._compacting.run("overflow")
-        delay = self._parts.retry.delay(attempt, error)
+        delay = self._parts.retry.delay(self._retries + 1, error)
         if delay is None:
             return False
-        await self._wait(delay, attempt, error)
+        self._retries += 1
+        await self._wait(delay, error)
         return not self._signal.aborted
 
-    async def _wait(self, delay: float, attempt: int, error: ErrorInfo) -> None:
+    async def _wait(self, delay: float, error: ErrorInfo) -> None:
         await self._bus.publish(self._state.move("retry", error.kind))
         attempts = self._parts.retry.attempts
-        await self._bus.publish(RetryScheduled(attempt, attempts, round(delay * 1000), error.message))
+        await self._bus.publish(RetryScheduled(self._retries, attempts, round(delay * 1000), error.message))
         try:
             await bounded(self._parts.clock.sleep(delay), signal=self._signal, limit=None)
         except Aborted:

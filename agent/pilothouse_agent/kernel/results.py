@@ -8,7 +8,7 @@ from pilothouse_agent.kernel.events import Outcome
 from pilothouse_agent.kernel.messages import TextBlock, UserBlock
 from pilothouse_agent.kernel.tooling import ToolResult
 
-__all__ = ["CallEnd", "aborted", "blocked", "denied", "failed", "finished"]
+__all__ = ["CallEnd", "aborted", "blocked", "denied", "failed", "finished", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,13 @@ def blocked(reason: str) -> CallEnd:
     return CallEnd("blocked", ToolResult.text(f"Blocked: {reason}", is_error=True))
 
 
+def refused(reason: str) -> CallEnd:
+    """By the permissions, without a question."""
+    return CallEnd("denied", ToolResult.text(reason, is_error=True))
+
+
 def denied(reason: str | None) -> CallEnd:
+    """By the answer to a question."""
     text = f"Denied: {reason}" if reason else "Denied by the user."
     return CallEnd("denied", ToolResult.text(text, is_error=True))
 

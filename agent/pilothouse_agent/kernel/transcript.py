@@ -35,6 +35,8 @@ class Transcript:
         self.call_ids: set[str] = set()
         self.tokens = 0
         """Size of the history as far as known: the last measurement and an estimate of what followed."""
+        self.unmeasured = False
+        """Compacted since the last answer, so nothing is known about its effect (R155)."""
         for message in messages:
             self.append(message)
 
@@ -53,14 +55,15 @@ class Transcript:
     def replace(self, messages: Iterable[Message]) -> None:
         """After a compaction: the size is estimated anew, since old measurements are void (R155)."""
         self.messages = list(messages)
+        self.unmeasured = True
         self.tokens = sum(estimate_tokens(message) for message in self.messages)
 
 
 def repair(messages: Sequence[Message]) -> list[Message]:
     """A view in which every call has exactly one result right after it; the input is not changed (L2).
 
-    Orphan and repeated results are dropped, missing ones synthesised. Failed messages without text
-    are left out, and with an interrupted one its results (L6).
+    Orphan and repeated results are dropped, missing ones synthesised. Empty answers and failed ones
+    without text are left out, and with an interrupted one its results (L6).
     """
     view: list[Message] = []
     for index, message in enumerate(messages):
@@ -70,7 +73,7 @@ def repair(messages: Sequence[Message]) -> list[Message]:
             view.append(message)
             continue
         kept = message if message.stop_reason not in _BROKEN else _without_remains(message)
-        if kept is not None:
+        if kept is not None and kept.content:
             view.append(kept)
             if calls := kept.calls:
                 view += _results(calls, messages, index + 1, message.time)

@@ -1,0 +1,200 @@
+"""The file port on disk (kernel.md F1 to F5)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pilothouse_agent.files.disk import Disk, Gate
+from pilothouse_agent.files.disk_texts import DiskTexts
+from pilothouse_agent.files.in_flight import outlast
+from pilothouse_agent.files.lines import count_lines, fit_line_ends
+from pilothouse_agent.files.planned import PlannedTexts
+from pilothouse_agent.files.queue import WriteQueue
+from pilothouse_agent.files.record import ReadRecord, carry_over
+from pilothouse_agent.kernel.ports import FileChange, FileText, PlannedFiles, TextChange, WriteScope
+from pilothouse_agent.kernel.tooling import ToolError
+
+__all__ = ["DiskFiles"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    change: FileChange
+    note: Callable[[ReadRecord], None]
+    """Puts into the record what the model knows by this change."""
+
+
+_Resolve: TypeAlias = Callable[[], Sequence[str]]
+_Work: TypeAlias = Callable[[Sequence[str], Gate], _Done]
+"""Runs in a thread, in the queue turn, with the real paths."""
+
+
+class DiskFiles:
+    """One session's view of the files; the queue is the process's, the read record its own."""
+
+    def __init__(
+        self,
+        queue: WriteQueue,
+        *,
+        display: Callable[[str], str] = str,
+        write_limit: float = 30.0,
+        disk: Disk | None = None,
+    ) -> None:
+        """`display` shortens paths in messages; `write_limit` is in seconds (kernel.md T7)."""
+        self._queue = queue
+        self._show = display
+        self._write_limit = write_limit
+        self._texts = DiskTexts(disk or Disk(), display)
+        self._record = ReadRecord()
+
+    async def read(self, path: str) -> FileText:
+        return await asyncio.to_thread(lambda: self._texts.open(os.path.realpath(path)))
+
+    async def exists(self, path: str) -> bool:
+        return await asyncio.to_thread(os.path.exists, path)
+
+    def note_read(self, file: FileText, first: int, last: int) -> None:
+        self._record.note(file.path, file.text, ((first, last),))
+
+    async def edit(self, path: str, change: TextChange, scope: WriteScope) -> FileChange:
+        """`change` runs in a thread, and again whenever others changed the file meanwhile."""
+
+        def work(paths: Sequence[str], gate: Gate) -> _Done:
+            return self._edit(paths[0], change, gate)
+
+        return await self._turn([path], lambda: [os.path.realpath(path)], work, scope)
+
+    async def write(self, path: str, text: str, scope: WriteScope) -> FileChange:
+        """Keeps encoding, mark and line ends of a file that is replaced. The same text is not written."""
+
+        def work(paths: Sequence[str], gate: Gate) -> _Done:
+            return self._write(paths[0], text, gate)
+
+        return await self._turn([path], lambda: [os.path.realpath(path)], work, scope)
+
+    async def move(self, path: str, new_path: str, scope: WriteScope) -> FileChange:
+        """A link is moved itself, not what it leads to. `after` is None for what is not text."""
+
+        def resolve() -> Sequence[str]:
+            return [_own_path(path), _own_path(new_path)]
+
+        def work(paths: Sequence[str], gate: Gate) -> _Done:
+            return self._move(paths[0], paths[1], gate)
+
+        return await self._turn([path, new_path], resolve, work, scope)
+
+    async def delete(self, path: str, scope: WriteScope) -> FileChange:
+        """A link is deleted itself, not what it leads to. `before` is None for what is not text."""
+
+        def work(paths: Sequence[str], gate: Gate) -> _Done:
+            return self._delete(paths[0], gate)
+
+        return await self._turn([path], lambda: [_own_path(path)], work, scope)
+
+    def plan(self) -> PlannedFiles:
+        return PlannedTexts(self._texts.find)
+
+    async def _turn(
+        self, named: Sequence[str], resolve: _Resolve, work: _Work, scope: WriteScope
+    ) -> FileChange:
+        with ExitStack() as announced:
+            for path in named:
+                announced.enter_context(scope.pending_write(path))
+            async with self._queue.turn(resolve, signal=scope.signal) as paths:
+                self._refuse_doubtful(paths)
+                with scope.committing():
+                    return await self._settle(paths, resolve, work)
+
+    async def _settle(self, paths: Sequence[str], resolve: _Resolve, work: _Work) -> FileChange:
+        gate = Gate()
+
+        def checked() -> _Done:
+            self._refuse_diverted(paths, resolve())
+            return work(paths, gate)
+
+        try:
+            done = await outlast(asyncio.to_thread(checked), limit=self._write_limit)
+        except TimeoutError:
+            gate.close()
+            raise self._unknown_outcome(paths) from None
+        done.note(self._record)
+        return done.change
+
+    def _edit(self, path: str, change: TextChange, gate: Gate) -> _Done:
+        before, after = self._texts.rewrite(path, change, gate, create=False)
+        old_text = before.text if before else ""
+        known = carry_over(self._record.known(path, old_text), old_text, after.text)
+        return _Done(
+            FileChange(path, "modify", "disk", old_text, after.text),
+            lambda record: record.note(path, after.text, known),
+        )
+
+    def _write(self, path: str, text: str, gate: Gate) -> _Done:
+        def change(file: FileText | None) -> str:
+            return self._replacement(path, file, text)
+
+        before, after = self._texts.rewrite(path, change, gate, create=True)
+        return _Done(
+            FileChange(path, "modify", "disk", before.text, after.text)
+            if before
+            else FileChange(path, "create", "disk", None, after.text),
+            lambda record: record.note(path, after.text, ((1, count_lines(after.text)),)),
+        )
+
+    def _replacement(self, path: str, file: FileText | None, text: str) -> str:
+        if file is None:
+            return text
+        text = fit_line_ends(text, file.text)
+        reason = self._record.unread(path, file.text)
+        if reason and text != file.text:
+            raise ToolError(
+                f"{self._show(path)} was not replaced: {reason} with read_file first, then write it again."
+            )
+        return text
+
+    def _move(self, path: str, new_path: str, gate: Gate) -> _Done:
+        text = self._texts.move(path, new_path, gate)
+        return _Done(
+            FileChange(new_path, "rename", "disk", None, text, source=path),
+            lambda record: record.move(path, new_path),
+        )
+
+    def _delete(self, path: str, gate: Gate) -> _Done:
+        text = self._texts.delete(path, gate)
+        return _Done(
+            FileChange(path, "delete", "disk", text, None),
+            lambda record: record.forget(path),
+        )
+
+    def _refuse_doubtful(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            if self._record.in_doubt(path):
+                raise ToolError(
+                    f"An earlier write to {self._show(path)} had an unknown outcome. Read it again with "
+                    "read_file before it is changed."
+                )
+
+    def _refuse_diverted(self, paths: Sequence[str], paths_now: Sequence[str]) -> None:
+        if list(paths) != list(paths_now):
+            listed = " and ".join(self._show(path) for path in paths)
+            raise ToolError(f"The path does not lead to {listed} any more. Nothing was done; try again.")
+
+    def _unknown_outcome(self, paths: Sequence[str]) -> ToolError:
+        for path in paths:
+            self._record.doubt(path)
+        listed = " and ".join(self._show(path) for path in paths)
+        return ToolError(
+            f"Outcome unknown: the change of {listed} did not come to an end within "
+            f"{self._write_limit:g} s. Read it again with read_file before it is changed."
+        )
+
+
+def _own_path(path: str) -> str:
+    """The real path of a file or of a link itself: only its folder is resolved."""
+    folder, name = os.path.split(os.path.normpath(path))
+    return os.path.join(os.path.realpath(folder), name)

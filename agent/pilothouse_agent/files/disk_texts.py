@@ -1,0 +1,107 @@
+"""Texts on disk: found, decoded, changed and encoded again. Blocks: call in a thread."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+
+from pilothouse_agent.files.codec import NotText, decode, encode
+from pilothouse_agent.files.disk import Disk, Gate, Loaded, Overtaken, Unreadable
+from pilothouse_agent.files.explain import file_errors
+from pilothouse_agent.kernel.ports import FileText, TextChange
+from pilothouse_agent.kernel.tooling import ToolError
+
+__all__ = ["DiskTexts"]
+
+_TRIES = 10
+"""How often a change starts anew because somebody else changed the file meanwhile."""
+
+
+class DiskTexts:
+    """Paths are absolute and real, but for a link that is itself moved or deleted. All raise `ToolError`."""
+
+    def __init__(self, disk: Disk, show: Callable[[str], str]) -> None:
+        self._disk = disk
+        self._show = show
+
+    def open(self, path: str) -> FileText:
+        return self._open(path)[0]
+
+    def find(self, path: str) -> FileText | None:
+        """None: there is no such file."""
+        found = self._find(path)
+        return found[0] if found else None
+
+    def rewrite(
+        self, path: str, change: TextChange, gate: Gate, *, create: bool
+    ) -> tuple[FileText | None, FileText]:
+        """The file before and after `change`, which is asked again when the file changed meanwhile."""
+        for _ in range(_TRIES):
+            found = self._find(path) if create else self._open(path)
+            before, loaded = found or (None, None)
+            after, data = encode(change(before), before, path, shown=self._show(path))
+            if (loaded and loaded.data == data) or self._put(path, data, loaded, gate):
+                return before, after
+        raise self._restless(path)
+
+    def move(self, path: str, new_path: str, gate: Gate) -> str | None:
+        """The text that was moved; None for a link and for what is not text."""
+        shown, new_shown = self._show(path), self._show(new_path)
+        if os.path.realpath(path) == os.path.realpath(new_path):
+            raise ToolError(f"{shown} and {new_shown} are the same file. Nothing was moved.")
+        if os.path.isdir(new_path):
+            inside = self._show(os.path.join(new_path, os.path.basename(path)))
+            raise ToolError(f"{new_shown} is a directory. Give the whole new name, such as {inside}.")
+        text = self._look(path)[1]
+        with file_errors(new_path, self._show):
+            self._disk.move(path, new_path, gate)
+        return text
+
+    def delete(self, path: str, gate: Gate) -> str | None:
+        """The text that was deleted; None for a link and for what is not text."""
+        for _ in range(_TRIES):
+            status, text = self._look(path)
+            with suppress(Overtaken), file_errors(path, self._show):
+                self._disk.remove(path, status, gate)
+                return text
+        raise self._restless(path)
+
+    def _open(self, path: str) -> tuple[FileText, Loaded]:
+        with file_errors(path, self._show):
+            loaded = self._disk.load(path)
+        return decode(loaded.data, path, shown=self._show(path)), loaded
+
+    def _find(self, path: str) -> tuple[FileText, Loaded] | None:
+        return self._open(path) if os.path.lexists(path) else None
+
+    def _put(self, path: str, data: bytes, loaded: Loaded | None, gate: Gate) -> bool:
+        """False when somebody else was there first."""
+        with file_errors(path, self._show):
+            try:
+                if loaded:
+                    self._disk.replace(path, data, loaded, gate)
+                else:
+                    self._disk.create(path, data, gate)
+            except (Overtaken, FileExistsError):
+                return False
+        return True
+
+    def _look(self, path: str) -> tuple[os.stat_result, str | None]:
+        """What a move or a delete is about: a file with its text, or a link."""
+        with file_errors(path, self._show):
+            status = os.lstat(path)
+            if stat.S_ISDIR(status.st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+            if stat.S_ISLNK(status.st_mode):
+                return status, None
+            if not stat.S_ISREG(status.st_mode):
+                raise Unreadable("is a device, a pipe or a socket, not a file.")
+        with suppress(NotText, Unreadable):
+            return status, self.open(path).text
+        return status, None
+
+    def _restless(self, path: str) -> ToolError:
+        return ToolError(f"{self._show(path)} is being changed by others all the time. Nothing was done.")

@@ -1,0 +1,103 @@
+"""What one session's model knows of which files (kernel.md F3)."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TypeAlias
+
+from pilothouse_agent.files.diff import changes
+from pilothouse_agent.files.lines import count_lines, split_lines
+
+__all__ = ["ReadRecord", "Spans", "add_span", "carry_over"]
+
+Spans: TypeAlias = tuple[tuple[int, int], ...]
+"""Known lines: rising ranges from 1, both ends included, neither touching nor overlapping."""
+
+_TEXTS_A_FILE = 16
+"""Texts of one file to remember, the latest ones; a text that comes back is still known."""
+
+
+class ReadRecord:
+    """Keyed by real path and by the text itself: content decides, not time stamps."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[bytes, Spans]] = {}
+        self._doubts: set[str] = set()
+
+    def note(self, path: str, text: str, spans: Spans) -> None:
+        """Add lines that the model has seen or written. Ends a doubt."""
+        texts = self._known.setdefault(path, {})
+        key = _digest(text)
+        known = texts.pop(key, ())
+        for span in spans:
+            known = add_span(known, *span)
+        texts[key] = known
+        if len(texts) > _TEXTS_A_FILE:
+            del texts[next(iter(texts))]
+        self._doubts.discard(path)
+
+    def known(self, path: str, text: str) -> Spans:
+        return self._known.get(path, {}).get(_digest(text), ())
+
+    def unread(self, path: str, text: str) -> str | None:
+        """Why the file may not be replaced as a whole; None when the model knows all of `text`."""
+        known, total = self.known(path, text), count_lines(text)
+        if total == 0 or known == ((1, total),):
+            return None
+        if known:
+            listed = ", ".join(f"{first}-{last}" for first, last in known)
+            return f"only lines {listed} of its {total} lines have been read. Read the rest"
+        if path in self._known:
+            return "it has changed since it was read. Read it again"
+        return "it exists and has not been read. Read it"
+
+    def doubt(self, path: str) -> None:
+        """A write has an unknown outcome: what is known of the file no longer counts."""
+        self.forget(path)
+        self._doubts.add(path)
+
+    def in_doubt(self, path: str) -> bool:
+        return path in self._doubts
+
+    def move(self, path: str, new_path: str) -> None:
+        known = self._known.pop(path, None)
+        self.forget(new_path)
+        if known is not None:
+            self._known[new_path] = known
+
+    def forget(self, path: str) -> None:
+        self._known.pop(path, None)
+        self._doubts.discard(path)
+
+
+def add_span(spans: Spans, first: int, last: int) -> Spans:
+    if last < first:
+        return spans
+    joined = [span for span in spans if span[0] <= last + 1 and first <= span[1] + 1]
+    apart = [span for span in spans if span not in joined]
+    low = min([first, *(span[0] for span in joined)])
+    high = max([last, *(span[1] for span in joined)])
+    return tuple(sorted([*apart, (low, high)]))
+
+
+def carry_over(spans: Spans, before: str, after: str) -> Spans:
+    """The known lines of a text after the model's own change: those that stay, and all it wrote."""
+    known: Spans = ()
+    done, shift = 0, 0
+    old, new = split_lines(before), split_lines(after)
+    for change in changes(old, new):
+        known = _keep(known, spans, done, change.old_start, shift)
+        known = add_span(known, change.new_start + 1, change.new_end)
+        done, shift = change.old_end, change.new_end - change.old_end
+    return _keep(known, spans, done, len(old), shift)
+
+
+def _keep(known: Spans, spans: Spans, start: int, end: int, shift: int) -> Spans:
+    """Add the part of `spans` within the old lines from index `start` to `end`, moved by `shift`."""
+    for first, last in spans:
+        known = add_span(known, max(first, start + 1) + shift, min(last, end) + shift)
+    return known
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

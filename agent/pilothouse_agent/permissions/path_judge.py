@@ -1,0 +1,74 @@
+"""Judges access to single paths: rules, workspace boundary, protected files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from pilothouse_agent.permissions.finding import ALLOWED, Finding, visible
+from pilothouse_agent.permissions.protected import PROTECTED_GLOBS, protection_of
+from pilothouse_agent.permissions.rules import Access, Rules
+
+__all__ = ["PathJudge"]
+
+
+class PathJudge:
+    """Paths are absolute and real; nothing here looks at the disk."""
+
+    def __init__(self, rules: Rules, *, folders: Sequence[str], home: str) -> None:
+        self._rules = rules
+        self._folders = tuple(folder.rstrip(os.sep) or os.sep for folder in folders)
+        self._home = home
+
+    @property
+    def cwd(self) -> str:
+        return self._folders[0]
+
+    @property
+    def home(self) -> str:
+        return self._home
+
+    def judge(self, tool: str | None, path: str, *access: Access) -> Finding:
+        """A rule allowing the tool counts for plain files of the workspace, one for the path everywhere."""
+        protection = protection_of(self._from_folder(path), access)
+        inside = self._folder_of(path) is not None
+        ruling = self._rules.for_path(tool, path, access)
+        if ruling and (ruling.specific or ruling.effect != "allow" or (inside and protection is None)):
+            return Finding.of(ruling)
+        shown = visible(self.display(path))
+        if not inside:
+            return Finding("ask", f"`{shown}` is outside the workspace", grave=True)
+        if protection is not None:
+            return Finding("ask", f"`{shown}` {protection}", grave=True)
+        if "write" in access:
+            return Finding("ask", f"it changes `{shown}`", plain_change=True)
+        return ALLOWED
+
+    def protects(self, path: str) -> bool:
+        """Whether searches have to leave out what this file holds, unless they name the file itself."""
+        ruling = self._rules.for_path(None, path, ("read",))
+        if ruling:
+            return ruling.effect != "allow"
+        return protection_of(self._from_folder(path), ("read",)) is not None
+
+    def protected_globs(self) -> tuple[str, ...]:
+        hidden, shown = self._rules.hidden()
+        below = [pattern for pattern in hidden if not pattern.startswith(("/", "~"))]
+        folders = [
+            f"{'' if '/' in pattern.rstrip('/') else '**/'}{pattern.rstrip('/')}/**" for pattern in below
+        ]
+        return (*(glob for glob in PROTECTED_GLOBS if glob not in shown), *below, *folders)
+
+    def display(self, path: str) -> str:
+        folder = self._folder_of(path)
+        return path if folder is None or len(self._folders) > 1 else os.path.relpath(path, folder)
+
+    def _folder_of(self, path: str) -> str | None:
+        for folder in self._folders:
+            if path == folder or path.startswith(folder.rstrip(os.sep) + os.sep):
+                return folder
+        return None
+
+    def _from_folder(self, path: str) -> str:
+        folder = self._folder_of(path)
+        return path if folder is None else os.sep + path[len(folder) :].lstrip(os.sep)

@@ -1,0 +1,141 @@
+"""A session: the layer over the agent that turns what clients send into runs, and never loses any of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pilothouse_agent.kernel.agent import Agent
+from pilothouse_agent.kernel.errors import AgentBusy
+from pilothouse_agent.kernel.events import QueuedItem, QueueKind
+from pilothouse_agent.kernel.messages import UserBlock
+from pilothouse_agent.kernel.parts import random_id
+from pilothouse_agent.kernel.run import Run, RunResult
+
+__all__ = ["AbortOutcome", "AgentSession", "Delivery", "Started"]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """An admitted prompt; awaiting `result` never raises for failures of the run."""
+
+    run_id: str
+    result: Awaitable[RunResult]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    queue_id: str
+    delivery: Literal["steered", "queued", "prompted"]
+    run_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AbortOutcome:
+    aborted: bool
+    run_id: str | None = None
+    returned: tuple[QueuedItem, ...] = ()
+
+
+@dataclass(slots=True)
+class _Next:
+    """A run promised while the last one is still leaving its slot."""
+
+    run_id: str
+    items: list[tuple[UserBlock, ...] | QueuedItem]
+    prompt_id: str | None
+    aborted: bool = False
+    started: asyncio.Future[Run] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+class AgentSession:
+    """Every admitting method is one synchronous step; only results are awaited."""
+
+    def __init__(
+        self, session_id: str, agent: Agent, *, cwd: str, mode: str, release: Callable[[], Awaitable[None]]
+    ) -> None:
+        """`release` gives back what the session holds (child processes, connections)."""
+        self.id = session_id
+        self.agent = agent
+        self.cwd = cwd
+        self.mode = mode
+        self._release = release
+        self._run: Run | None = None
+        self._next: _Next | None = None
+        self._starting: asyncio.Task[None] | None = None
+
+    def prompt(
+        self, content: tuple[UserBlock, ...], *, prompt_id: str | None = None, model: str | None = None
+    ) -> Started:
+        """Admit a prompt. Raises `AgentBusy` during a run; after its agent_end it waits for the slot."""
+        if self._next is not None or (self.agent.busy and self.agent.run_id is not None):
+            raise AgentBusy
+        if model is not None:
+            self.agent.set_model(model)
+        return self._begin(content, prompt_id)
+
+    def steer(self, content: tuple[UserBlock, ...]) -> Delivery:
+        """Steer the run; without one, or when it takes no more messages, start one."""
+        return self._deliver("steering", content)
+
+    def follow_up(self, content: tuple[UserBlock, ...]) -> Delivery:
+        return self._deliver("followUp", content)
+
+    async def abort(self) -> AbortOutcome:
+        """End the run, and the one that is about to start; returns when it has settled."""
+        run = self._run if self.agent.busy else None
+        self.agent.abort()
+        if self._next is not None:
+            self._next.aborted = True
+            run = await self._next.started
+        if run is None:
+            await self.agent.wait_for_idle()
+            return AbortOutcome(aborted=False)
+        result = await run
+        return AbortOutcome(result.stop_reason == "aborted", result.run_id, result.returned)
+
+    async def close(self, limit: float) -> None:
+        """Abort, settle what can be settled within `limit` seconds, and give everything back."""
+        try:
+            async with asyncio.timeout(limit):
+                await self.abort()
+                await self.agent.wait_for_idle()
+        except TimeoutError:
+            logger.warning("Session %s did not settle in time", self.id)
+        finally:
+            await self._release()
+
+    def _deliver(self, kind: QueueKind, content: tuple[UserBlock, ...]) -> Delivery:
+        if self._next is None and self.agent.busy and not self.agent.ending:
+            queue = self.agent.steer if kind == "steering" else self.agent.follow_up
+            delivery = "steered" if kind == "steering" else "queued"
+            return Delivery(queue(content), delivery, self.agent.run_id)
+        item = QueuedItem(random_id("queue"), kind, content)
+        if self._next is not None:
+            self._next.items.append(item)
+            return Delivery(item.queue_id, "prompted", self._next.run_id)
+        return Delivery(item.queue_id, "prompted", self._begin(item, None).run_id)
+
+    def _begin(self, item: tuple[UserBlock, ...] | QueuedItem, prompt_id: str | None) -> Started:
+        if not self.agent.busy:
+            self._run = self.agent.prompt(item, prompt_id=prompt_id)
+            return Started(self._run.run_id, self._run)
+        pending = self._next = _Next(random_id("run"), [item], prompt_id)
+        self._starting = asyncio.create_task(self._start_when_idle(pending))
+        return Started(pending.run_id, self._result_of(pending))
+
+    async def _start_when_idle(self, pending: _Next) -> None:
+        await self.agent.wait_for_idle()
+        self._next = None
+        self._run = self.agent.prompt(*pending.items, prompt_id=pending.prompt_id, run_id=pending.run_id)
+        if pending.aborted:
+            self.agent.abort()
+        pending.started.set_result(self._run)
+
+    async def _result_of(self, pending: _Next) -> RunResult:
+        return await (await asyncio.shield(pending.started))

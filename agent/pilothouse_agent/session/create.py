@@ -1,0 +1,160 @@
+"""Puts a session together: files, tools, permissions, prompt, agent."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from pathlib import Path
+
+from pilothouse_agent.files.disk_files import DiskFiles
+from pilothouse_agent.files.queue import WriteQueue
+from pilothouse_agent.files.workspace import Workspace
+from pilothouse_agent.kernel.agent import Agent
+from pilothouse_agent.kernel.clock import SystemClock
+from pilothouse_agent.kernel.compaction import DropOldestTurns
+from pilothouse_agent.kernel.parts import AgentParts, random_id
+from pilothouse_agent.kernel.ports import Approver, FilePort, ModelProvider, Tool
+from pilothouse_agent.kernel.retry import BackOff
+from pilothouse_agent.kernel.settings import RunSettings
+from pilothouse_agent.permissions.approval_mode import ApprovalMode
+from pilothouse_agent.permissions.permission_config import pipeline_from
+from pilothouse_agent.permissions.protected import hidden_globs
+from pilothouse_agent.permissions.read_only import is_read_only
+from pilothouse_agent.session.agent_session import AgentSession
+from pilothouse_agent.session.prompt import Environment, system_prompt
+from pilothouse_agent.session.settings import Settings
+from pilothouse_agent.tools.background import BackgroundProcesses
+from pilothouse_agent.tools.bash import BashTool
+from pilothouse_agent.tools.complete_step import CompleteStepTool
+from pilothouse_agent.tools.delete_file import DeleteFileTool
+from pilothouse_agent.tools.edit_file import EditFileTool
+from pilothouse_agent.tools.environment import child_environment
+from pilothouse_agent.tools.glob_file import GlobFileTool
+from pilothouse_agent.tools.grep import GrepTool
+from pilothouse_agent.tools.move_file import MoveFileTool
+from pilothouse_agent.tools.read_file import ReadFileTool
+from pilothouse_agent.tools.registry import ToolRegistry
+from pilothouse_agent.tools.ripgrep import Ripgrep
+from pilothouse_agent.tools.shell import Shell
+from pilothouse_agent.tools.todo_write import TodoWriteTool
+from pilothouse_agent.tools.todos import TodoList
+from pilothouse_agent.tools.write_file import WriteFileTool
+
+__all__ = ["SessionOptions", "create_session"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    session_id: str
+    folders: tuple[str, ...]
+    """Absolute; the first is the working folder."""
+    model: str
+    mode: ApprovalMode
+    settings: Settings
+    environment: Mapping[str, str]
+    """Child processes get it with the secrets removed."""
+    trusted: bool = False
+    """Whether settings that come from the workspace may loosen permissions."""
+
+
+def create_session(
+    options: SessionOptions, *, provider: ModelProvider, queue: WriteQueue, approver: Approver | None
+) -> tuple[AgentSession, list[str]]:
+    """A session on disk, and a sentence for each setting without effect.
+
+    `queue` is the process's; the caller closes the session. Blocks for a moment (temporary folder).
+    """
+    workspace = Workspace(options.folders)
+    settings = options.settings
+    files = DiskFiles(queue, display=workspace.display, write_limit=settings.tools_write_limit)
+    todos = TodoList()
+    output = Path(tempfile.mkdtemp(prefix="pilothouse-"))
+    environment = child_environment(options.environment)
+    shell = Shell(workspace.cwd, environment)
+    background = BackgroundProcesses(shell, output)
+    tools = ToolRegistry(
+        [
+            *_file_tools(workspace, files),
+            *_search_tools(workspace, environment),
+            BashTool(shell, background, output, timeout=settings.tools_bash_timeout, read_only=is_read_only),
+            TodoWriteTool(todos),
+            CompleteStepTool(todos),
+        ]
+    )
+    permissions, complaints = pipeline_from(
+        settings.permissions,
+        folders=workspace.folders,
+        tools=[spec.name for spec in tools.specs()],
+        trusted=options.trusted,
+        mode=options.mode,
+    )
+    agent = Agent(
+        AgentParts(
+            provider,
+            session_id=options.session_id,
+            permissions=permissions,
+            approver=approver,
+            files=files,
+            compactor=DropOldestTurns(SystemClock(), partial(random_id, "msg"), todos),
+            retry=_retry(settings),
+            todos=todos,
+            settings=_run_settings(settings),
+        ),
+        model=options.model,
+        tools=tools,
+        system_prompt=partial(system_prompt, environment=Environment(workspace.folders, date.today())),
+        thinking=settings.thinking,
+    )
+    agent.set_queue_mode("steering", settings.queue_steering)
+    agent.set_queue_mode("followUp", settings.queue_follow_up)
+
+    async def release() -> None:
+        await background.close()
+        await asyncio.to_thread(shutil.rmtree, output, ignore_errors=True)
+
+    session = AgentSession(
+        options.session_id, agent, cwd=workspace.cwd, mode=str(options.mode), release=release
+    )
+    return session, complaints
+
+
+def _file_tools(workspace: Workspace, files: FilePort) -> list[Tool]:
+    return [
+        tool(workspace, files)
+        for tool in (ReadFileTool, WriteFileTool, EditFileTool, MoveFileTool, DeleteFileTool)
+    ]
+
+
+def _search_tools(workspace: Workspace, environment: Mapping[str, str]) -> list[Tool]:
+    ripgrep = Ripgrep(environment)
+    hidden = hidden_globs()
+    return [
+        GlobFileTool(workspace, ripgrep, protected=hidden),
+        GrepTool(workspace, ripgrep, protected=hidden),
+    ]
+
+
+def _retry(settings: Settings) -> BackOff:
+    return BackOff(
+        settings.retry_attempts,
+        settings.retry_base_delay,
+        settings.retry_max_delay,
+        settings.retry_max_retry_after,
+    )
+
+
+def _run_settings(settings: Settings) -> RunSettings:
+    return RunSettings(
+        max_turns=settings.run_max_turns,
+        guard_blocks=settings.run_guard_blocks,
+        resumes=settings.run_resumes,
+        parallel=settings.tools_parallel,
+        grace=settings.tools_grace,
+        write_limit=settings.tools_write_limit,
+        listener_limit=settings.events_listener_limit,
+    )

@@ -1,0 +1,236 @@
+"""The keys of the settings: what each may hold, and how files, environment and options spell it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
+from pilothouse_agent.kernel.request import ThinkingLevel
+from pilothouse_agent.permissions.approval_mode import ApprovalMode
+from pilothouse_agent.permissions.suggestions import did_you_mean
+
+__all__ = [
+    "KEYS",
+    "Key",
+    "flattened",
+    "from_environment",
+    "load_file",
+    "parse_assignment",
+    "read_value",
+    "unknown_key",
+]
+
+_ENVIRONMENT_PREFIX = "PILOTHOUSE_SET_"
+_MODEL_VARIABLE = "PILOTHOUSE_MODEL"
+_LONGEST_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    name: str
+    """Dotted."""
+    read: Callable[[JsonValue], Any]
+    """The typed value. Raises `ValueError` with what was expected."""
+    structured: bool = False
+    """It holds an object; as text that is JSON."""
+    textual: bool = False
+    """It holds a text, which is taken as it is."""
+
+    @property
+    def field(self) -> str:
+        """Its name in `Settings`: `run_max_turns` for `run.maxTurns`."""
+        return re.sub(r"\.|(?=[A-Z])", "_", self.name).lower()
+
+    @property
+    def variable(self) -> str:
+        """Its name in the environment, behind the prefix: `RUN_MAXTURNS`."""
+        return self.name.replace(".", "_").upper()
+
+
+def _whole(minimum: int) -> Callable[[JsonValue], int]:
+    def read(value: JsonValue) -> int:
+        # Editors that know only one kind of number send 5.0 for 5.
+        if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+            raise ValueError(f"expected a whole number, {minimum} or more")
+        if value < minimum:
+            raise ValueError(f"expected a whole number, {minimum} or more")
+        return int(value)
+
+    return read
+
+
+def _seconds(value: JsonValue) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ValueError("expected a time in seconds, more than 0")
+    return float(value)
+
+
+def _choice(*words: str) -> Callable[[JsonValue], str]:
+    def read(value: JsonValue) -> str:
+        if value not in words:
+            raise ValueError(f"expected one of {', '.join(words)}")
+        return str(value)
+
+    return read
+
+
+def _mode(value: JsonValue) -> ApprovalMode:
+    return ApprovalMode(_choice(*ApprovalMode)(value))
+
+
+def _model(value: JsonValue) -> str:
+    if not isinstance(value, str) or not value.partition("/")[2] or value.startswith("/"):
+        raise ValueError("expected a model as provider/model")
+    return value
+
+
+def _object(value: JsonValue) -> JsonObject:
+    if not isinstance(value, dict):
+        raise ValueError("expected an object")
+    return value
+
+
+_KEYS = (
+    Key("model", _model, textual=True),
+    Key("thinking", _choice(*get_args(ThinkingLevel)), textual=True),
+    Key("mode", _mode, textual=True),
+    Key("run.maxTurns", _whole(1)),
+    Key("run.guardBlocks", _whole(0)),
+    Key("run.resumes", _whole(0)),
+    Key("retry.attempts", _whole(0)),
+    Key("retry.baseDelay", _seconds),
+    Key("retry.maxDelay", _seconds),
+    Key("retry.maxRetryAfter", _seconds),
+    Key("model.connectTimeout", _seconds),
+    Key("model.idleTimeout", _seconds),
+    Key("tools.parallel", _whole(1)),
+    Key("tools.grace", _seconds),
+    Key("tools.writeLimit", _seconds),
+    Key("tools.bashTimeout", _seconds),
+    Key("tools.outputLines", _whole(1)),
+    Key("tools.outputBytes", _whole(1)),
+    Key("events.listenerLimit", _seconds),
+    Key("queue.steering", _choice("one", "all"), textual=True),
+    Key("queue.followUp", _choice("one", "all"), textual=True),
+    Key("edits.closedFiles", _choice("auto", "editor", "disk"), textual=True),
+    Key("providers", _object, structured=True),
+    Key("permissions", _object, structured=True),
+    Key("hooks", _object, structured=True),
+)
+KEYS: Mapping[str, Key] = {key.name: key for key in _KEYS}
+_SECTIONS = frozenset(name.partition(".")[0] for name in KEYS if "." in name)
+_MODEL_IN_SECTION = "model.id"
+"""A file that has a section `model` cannot have a key `model` as well."""
+
+
+def read_value(key: Key, value: JsonValue) -> Any:
+    """Raises `ValueError` with a sentence."""
+    try:
+        return key.read(value)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{error}, got {_shown(value)}.") from None
+
+
+def flattened(values: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
+    """Dotted keys and their values; sections are taken apart, null is left out."""
+    for name, value in values.items():
+        if value is None:
+            continue
+        if name in _SECTIONS and isinstance(value, dict):
+            for inner, inner_value in flattened(value):
+                yield _without_alias(f"{name}.{inner}"), inner_value
+        else:
+            yield _without_alias(name), value
+
+
+def unknown_key(name: str) -> str:
+    return f"{name}: there is no such setting.{did_you_mean(name, KEYS)}"
+
+
+def from_environment(environment: Mapping[str, str]) -> tuple[JsonObject, list[str]]:
+    """The values of `PILOTHOUSE_SET_...` and `PILOTHOUSE_MODEL`, and a sentence for each name not known."""
+    by_variable = {key.variable: key.name for key in _KEYS}
+    values: JsonObject = {}
+    problems: list[str] = []
+    if environment.get(_MODEL_VARIABLE):
+        values["model"] = environment[_MODEL_VARIABLE]
+    for variable, text in sorted(environment.items()):
+        if not variable.upper().startswith(_ENVIRONMENT_PREFIX):
+            continue
+        spelt = variable[len(_ENVIRONMENT_PREFIX) :].upper()
+        name = by_variable.get(spelt)
+        if name is None:
+            problems.append(f"{variable}: there is no such setting.{did_you_mean(spelt, by_variable)}")
+        else:
+            values[name] = _from_text(KEYS[name], text)
+    return values, problems
+
+
+def parse_assignment(text: str) -> tuple[str, JsonValue]:
+    """`run.maxTurns=5` as key and value. Raises `ValueError` with a sentence."""
+    name, equals, value_text = text.partition("=")
+    name = name.strip()
+    if not equals:
+        raise ValueError(f"{text}: expected KEY=VALUE, for example run.maxTurns=5.")
+    key = KEYS.get(name)
+    if key is None:
+        raise ValueError(unknown_key(name))
+    value = _from_text(key, value_text)
+    try:
+        read_value(key, value)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    return name, value
+
+
+def load_file(path: str | Path) -> tuple[JsonObject, list[str]]:
+    """The values of a TOML file, and what kept them from being read. A missing file has none. Blocks."""
+    import tomllib
+
+    try:
+        # Notepad and PowerShell write a mark that TOML does not know.
+        text = Path(path).read_text(encoding="utf-8-sig")
+        return {name: _as_json(value) for name, value in tomllib.loads(text).items()}, []
+    except FileNotFoundError:
+        return {}, []
+    except OSError as error:
+        return {}, [f"{path} could not be read: {error.strerror}."]
+    except UnicodeDecodeError:
+        return {}, [f"{path} is not UTF-8 text, so none of its settings count."]
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return {}, [f"{path} is not valid TOML, so none of its settings count: {error}."]
+
+
+def _without_alias(name: str) -> str:
+    return "model" if name == _MODEL_IN_SECTION else name
+
+
+def _from_text(key: Key, text: str) -> JsonValue:
+    if key.textual:
+        return text.strip()
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _as_json(value: Any) -> JsonValue:
+    if isinstance(value, dict):
+        return {str(name): _as_json(inner) for name, inner in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(value, list):
+        return [_as_json(inner) for inner in value]  # pyright: ignore[reportUnknownVariableType]
+    return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def _shown(value: JsonValue) -> str:
+    """Short, and without what an object may hold: there may be a key in it."""
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"

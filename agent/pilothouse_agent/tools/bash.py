@@ -1,0 +1,198 @@
+"""The tool that runs shell commands."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field, field_validator
+
+from pilothouse_agent.kernel.events import Location, ToolKind
+from pilothouse_agent.kernel.json_types import JsonObject
+from pilothouse_agent.kernel.messages import TextBlock
+from pilothouse_agent.kernel.ports import PlannedFiles, ToolContext
+from pilothouse_agent.kernel.request import ToolSpec
+from pilothouse_agent.kernel.tooling import Footprint, Preview, ToolError, ToolResult
+from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
+from pilothouse_agent.tools.background import BackgroundProcesses
+from pilothouse_agent.tools.output import CommandOutput, OutputLimits
+from pilothouse_agent.tools.shell import Ending, Shell
+from pilothouse_agent.tools.visible import visible
+
+__all__ = ["BashTool"]
+
+MAX_TIMEOUT = 3600.0
+_TITLE_LENGTH = 200
+
+_DESCRIPTION = """\
+Run a command with bash in the working folder. Every call is a fresh shell: `cd` and variables do not last.
+There is no input and no terminal, so a program that asks something gets end of file. Standard output and
+standard error come back merged; of long output its beginning and its end, with the path of a file that has
+all of it. When the command ends, times out or is aborted, everything it has started is stopped; set
+`background` for a server or watcher that is to go on: the call then returns at once with the process id and
+the path of a file that collects the output, and the process is stopped at the end of the session."""
+
+
+class BashArguments(Arguments):
+    command: str = Field(min_length=1, description="What bash is to run; may have several lines.")
+    timeout: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description=f"Seconds until it is stopped, at most {MAX_TIMEOUT:.0f}.",
+    )
+    description: str | None = Field(default=None, description="What it is for, in a few words.")
+    background: bool = Field(default=False, description="Start it and return at once.")
+
+    @field_validator("command")
+    @classmethod
+    def _has_no_nul(cls, command: str) -> str:
+        if "\0" in command:
+            raise ValueError("holds a NUL character, which no command can have; write it as an escape")
+        return command
+
+
+class BashTool:
+    """Runs commands of a `Shell`; those that are to go on are handed to `background`."""
+
+    kind: ToolKind = "execute"
+
+    def __init__(
+        self,
+        shell: Shell,
+        background: BackgroundProcesses,
+        output_folder: Path,
+        *,
+        timeout: float = 120.0,
+        limits: OutputLimits | None = None,
+        read_only: Callable[[str], bool] = lambda command: False,
+    ) -> None:
+        """`output_folder` gets the whole of long outputs; `read_only` says which commands change nothing."""
+        self.shell = shell
+        self.background = background
+        self.output_folder = output_folder
+        self.timeout = timeout
+        self.limits = limits or OutputLimits()
+        self._read_only = read_only
+        self.spec = ToolSpec("bash", _DESCRIPTION, schema_of(BashArguments))
+
+    def bind(self, arguments: JsonObject) -> BashInvocation:
+        return BashInvocation(self, validate(BashArguments, arguments))
+
+    def footprint_of(self, command: str) -> Footprint:
+        return Footprint(extent="readsEverything" if self._read_only(command) else "touchesEverything")
+
+
+@dataclass(frozen=True, slots=True)
+class BashInvocation:
+    """One command to be run."""
+
+    tool: BashTool
+    arguments: BashArguments
+
+    @property
+    def title(self) -> str:
+        shown = visible(self.command)
+        rest = len(shown) - _TITLE_LENGTH
+        cut = f"{shown[:_TITLE_LENGTH]} … ({rest:,} more characters)" if rest > 0 else shown
+        return f"{'Start' if self.arguments.background else 'Run'} {cut}"
+
+    @property
+    def footprint(self) -> Footprint:
+        return self.tool.footprint_of(self.command)
+
+    @property
+    def locations(self) -> tuple[Location, ...]:
+        return ()
+
+    @property
+    def command(self) -> str:
+        return self.arguments.command
+
+    async def preview(self, planned: PlannedFiles) -> Preview:
+        return Preview(command=visible(self.command, lines=True))
+
+    async def execute(self, context: ToolContext) -> ToolResult:
+        if self.arguments.background:
+            return await self._start()
+        output = CommandOutput(context.progress, self.tool.output_folder, self.tool.limits)
+        try:
+            ending = await self._run(output, context)
+            text, file = await output.finish()
+        finally:
+            output.close()
+        return self._result(ending, text, file)
+
+    async def _run(self, output: CommandOutput, context: ToolContext) -> Ending:
+        try:
+            return await self.tool.shell.run(
+                self.command, output, timeout=self._timeout, signal=context.signal
+            )
+        except asyncio.CancelledError:
+            # An abort also cancels this task. That is what the result says then, with the output so far.
+            if not context.signal.aborted:
+                raise
+            return Ending("aborted")
+
+    async def _start(self) -> ToolResult:
+        pid, path = await self.tool.background.start(self.command)
+        text = (
+            f"Started in the background with process id {pid}; it runs until it ends or the session does. "
+            f"Its output goes to {path}. To stop it with all it has started: kill -- -{pid}"
+        )
+        return ToolResult((TextBlock(text),), details={"pid": pid, "outputFile": path})
+
+    @property
+    def _timeout(self) -> float:
+        return min(self.arguments.timeout or self.tool.timeout, MAX_TIMEOUT)
+
+    def _result(self, ending: Ending, text: str, file: str | None) -> ToolResult:
+        notes = [*self._clamped(), *_notes(ending, self._timeout)]
+        shown = "\n".join([text or "(no output)", *(f"[{note}]" for note in notes)])
+        if ending.cause == "aborted":
+            # As an error it becomes the text of an aborted call, not of one that ran.
+            raise ToolError(shown)
+        details: JsonObject = {"exitCode": ending.code, "cause": ending.cause, "outputFile": file}
+        failed = ending.cause != "exited" or ending.code != 0
+        return ToolResult((TextBlock(shown),), is_error=failed, details=details)
+
+    def _clamped(self) -> list[str]:
+        wanted = self.arguments.timeout or 0
+        return [f"timeout was cut down to its upper limit of {MAX_TIMEOUT:.0f} s"] * (wanted > MAX_TIMEOUT)
+
+
+def _notes(ending: Ending, timeout: float) -> list[str]:
+    notes = [_cause(ending, timeout)]
+    if ending.stopped_others:
+        notes.append("processes it had left in the background were stopped; use `background` to keep one")
+    return [note for note in notes if note]
+
+
+def _cause(ending: Ending, timeout: float) -> str:
+    if ending.cause == "aborted":
+        return "aborted: the command and all it had started were stopped; its effects so far remain"
+    if ending.cause == "timedOut" and ending.code is None:
+        return f"timed out after {timeout:g} s and could not be stopped; it may still be running"
+    if ending.cause == "timedOut":
+        return f"timed out after {timeout:g} s and was stopped; a longer `timeout` may be given"
+    if ending.code is None:
+        return "its exit code could not be found out"
+    return _exit(ending.code)
+
+
+def _exit(code: int) -> str:
+    if code < 0:
+        return f"killed by signal {_signal_name(-code)}"
+    if code > 128 and _signal_name(code - 128).startswith("SIG"):
+        return f"exit code {code}: a process of it was killed by {_signal_name(code - 128)}"
+    return f"exit code {code}" if code else ""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

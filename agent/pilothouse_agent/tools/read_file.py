@@ -1,0 +1,141 @@
+"""The tool by which the model reads a file, in a form that can be copied into an edit."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from pilothouse_agent.files.lines import line_end_of, split_lines
+from pilothouse_agent.files.workspace import Workspace
+from pilothouse_agent.kernel.events import Location, ToolKind
+from pilothouse_agent.kernel.json_types import JsonObject
+from pilothouse_agent.kernel.messages import TextBlock
+from pilothouse_agent.kernel.ports import FilePort, FileText, PlannedFiles, ToolContext
+from pilothouse_agent.kernel.request import ToolSpec
+from pilothouse_agent.kernel.tooling import Footprint, ToolError, ToolResult, Touch
+from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
+from pilothouse_agent.tools.images import Image, find_image
+from pilothouse_agent.tools.limits import MAX_BYTES, MAX_LINES, Cut, head_of, sendable
+from pilothouse_agent.tools.place import Place, locate
+from pilothouse_agent.tools.visible import visible
+
+__all__ = ["ReadFileTool"]
+
+_DESCRIPTION = f"""\
+Read a text file, or look at an image (PNG, JPEG, GIF, WebP). The text is given exactly as it stands, at \
+most {MAX_LINES} lines or {MAX_BYTES // 1024} KiB at once; offset and limit give other parts. Lines in \
+square brackets before and after it are notes, not text of the file."""
+
+
+class ReadFileArguments(Arguments):
+    path: str = Field(description="The file, relative to the working folder or absolute.")
+    offset: int = Field(default=1, ge=1, description="First line, from 1.")
+    limit: int = Field(default=MAX_LINES, ge=1, description="Number of lines.")
+
+
+class ReadFileTool:
+    """Reads through the file port, so also what an editor has not saved yet."""
+
+    kind: ToolKind = "read"
+
+    def __init__(self, workspace: Workspace, files: FilePort) -> None:
+        self._workspace = workspace
+        self._files = files
+        self.spec = ToolSpec("read_file", _DESCRIPTION, schema_of(ReadFileArguments))
+
+    def bind(self, arguments: JsonObject) -> ReadFileInvocation:
+        values = validate(ReadFileArguments, arguments)
+        place = locate(self._workspace, values.path)
+        return ReadFileInvocation(self._files, place, values.offset, values.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFileInvocation:
+    files: FilePort
+    place: Place
+    offset: int
+    limit: int
+    command: None = None
+
+    @property
+    def title(self) -> str:
+        return f"Read {visible(self.place.shown)}"
+
+    @property
+    def footprint(self) -> Footprint:
+        return Footprint(reads=(Touch(self.place.real),))
+
+    @property
+    def locations(self) -> tuple[Location, ...]:
+        return (Location(self.place.real, self.offset),)
+
+    async def preview(self, planned: PlannedFiles) -> None:
+        return None
+
+    async def execute(self, context: ToolContext) -> ToolResult:
+        await self.place.confirm()
+        try:
+            file = await self.files.read(self.place.real)
+        except ToolError:
+            image = await asyncio.to_thread(find_image, self.place.real)
+            if image is None:
+                raise
+            return _image_result(image, self.place.shown)
+        return self._excerpt(file)
+
+    def _excerpt(self, file: FileText) -> ToolResult:
+        lines = split_lines(file.text)
+        first = self.offset
+        if first > max(len(lines), 1):
+            raise ToolError(f"{self.place.shown} has {len(lines)} lines, so none with the number {first}.")
+        cut = head_of("".join(lines[first - 1 : first - 1 + self.limit]), lines=MAX_LINES)
+        last = first + cut.lines - 1
+        self.files.note_read(file, first, last)
+        shown = sendable(cut.text)
+        notes = _notes(cut, shown, last, len(lines))
+        return ToolResult.text(
+            _header(self.place.shown, file, first, last, len(lines)) + shown + _footer(shown, notes)
+        )
+
+
+def _header(name: str, file: FileText, first: int, last: int, total: int) -> str:
+    if total == 0:
+        return f"[{name} is empty]"
+    traits = [f"lines {first}-{last} of {total}" if last >= first else f"line {first} of {total}"]
+    if file.encoding != "utf-8" or file.bom:
+        traits.append(file.encoding + (" with byte order mark" if file.bom else ""))
+    if "\r\n" in file.text:
+        traits.append("CR LF line ends" if line_end_of(file.text) else "LF and CR LF line ends")
+    return f"[{name}, {', '.join(traits)}]\n"
+
+
+def _notes(cut: Cut, shown: str, last: int, total: int) -> list[str]:
+    notes: list[str] = []
+    if shown != cut.text:
+        notes.append("Where � is shown, the file has half a character that cannot be copied.")
+    if not cut.complete and cut.lines == 0:
+        notes.append(
+            f"This is the beginning of line {last + 1}, which is too long to be shown whole; see more of "
+            f"it with bash (cut -c). The lines after it begin at offset {last + 2}."
+        )
+    elif last < total:
+        notes.append(f"{total - last} more lines; they begin at offset {last + 1}.")
+    elif cut.text and not cut.text.endswith("\n"):
+        notes.append("No newline at the end of the file.")
+    return notes
+
+
+def _footer(shown: str, notes: list[str]) -> str:
+    between = "" if shown.endswith("\n") else "\n"
+    return between + "\n".join(f"[{note}]" for note in notes) if notes else ""
+
+
+def _image_result(image: Image, name: str) -> ToolResult:
+    if image.block is None:
+        raise ToolError(
+            f"{name} is an image ({image.media_type}, {image.size:,} bytes), too large to be looked at. "
+            "Make a smaller copy of it with bash and read that."
+        )
+    return ToolResult((TextBlock(f"[{name}, {image.media_type}, {image.size:,} bytes]"), image.block))

@@ -1,0 +1,26 @@
+"""Carries a session's kernel events to the client."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from pilothouse_agent.kernel.agent import Agent
+from pilothouse_agent.kernel.events import Event
+from pilothouse_server.event_stream import EventStream, OutgoingEvent
+from pilothouse_server.transport.outbox import Outbox
+
+__all__ = ["Bridge"]
+
+
+class Bridge:
+    """A listener of one agent; makes the run wait, for a bounded time, when the client reads slowly."""
+
+    def __init__(self, agent: Agent, stream: EventStream, outbox: Outbox) -> None:
+        self._agent = agent
+        self._stream = stream
+        self._outbox = outbox
+
+    def __call__(self, event: Event) -> Awaitable[None] | None:
+        run_id = self._agent.run_id or getattr(event, "run_id", None)
+        self._outbox.put(OutgoingEvent(self._stream, event, run_id))
+        return self._outbox.room() if self._outbox.full else None

@@ -1,0 +1,92 @@
+"""The command line. Each command loads only what it needs, so that a server starts without the rest."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+_USAGE = 2
+
+_HELP = """\
+usage: pilothouse [COMMAND] [OPTIONS]
+
+commands:
+  serve   talk to an editor on standard input and output (the default; --stdio is accepted)
+  run     give the agent one prompt and wait until it is done; pilothouse run --help says more
+  demo    watch the agent fix a sample project; needs no key and no network
+
+options:
+  --version, --help
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    match arguments:
+        case ["run", *rest]:
+            return _run(rest)
+        case ["demo", *rest]:
+            return _demo(rest)
+        case ["--version" | "-V"]:
+            return _version()
+        case ["--help" | "-h" | "help"]:
+            _say(_HELP)
+            return 0
+        case [] | ["serve" | "--stdio"] | ["serve", "--stdio"]:
+            return _serve()
+        case ["serve", *rest]:
+            return _usage(f"pilothouse serve takes no {rest[0]!r}; it reads its settings from the client")
+        case _:
+            return _usage(f"there is no command {arguments[0]!r}")
+
+
+def _serve() -> int:
+    from pilothouse_server.server import serve
+
+    return serve()
+
+
+def _run(arguments: list[str]) -> int:
+    from pilothouse_server.run.options import parse_run
+
+    try:
+        options = parse_run(arguments)
+    except SystemExit as ending:
+        return ending.code if isinstance(ending.code, int) else _USAGE
+    from pilothouse_server.run.command import run_prompt
+
+    return run_prompt(options)
+
+
+def _demo(arguments: list[str]) -> int:
+    if arguments in (["--help"], ["-h"]):
+        _say(_HELP)
+        return 0
+    if arguments:
+        return _usage(f"pilothouse demo takes no {arguments[0]!r}")
+    from pilothouse_server.demo.command import run_demo
+
+    return run_demo()
+
+
+def _version() -> int:
+    from importlib.metadata import version
+
+    _say(f"pilothouse {version('pilothouse')}\n")
+    return 0
+
+
+def _usage(message: str) -> int:
+    sys.stderr.write(f"pilothouse: {message}\n\n{_HELP}")
+    return _USAGE
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""The command `pilothouse demo`: the scripted model mends a sample project, all shown as it happens."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from pilothouse_server.run.command import run_prompt
+from pilothouse_server.run.options import RunOptions
+
+__all__ = ["run_demo"]
+
+_PROMPT = "A test of the logbook fails. Find out why and mend it."
+
+_BEFORE = """\
+A sample project with a failing test, and a model that plays a script, so that
+no key and no network are needed. The prompt:
+
+  """
+
+_AFTER = """
+That was a whole run: the agent read, searched, edited and tested in a sample
+project, which is gone again. Next, in a project and with a model of your own:
+
+  pilothouse run --model openai-chat/NAME "What does this project do?"
+"""
+
+
+def run_demo() -> int:
+    """Blocks; the exit code is that of the run."""
+    with tempfile.TemporaryDirectory(prefix="pilothouse-demo-") as folder:
+        project = Path(folder).resolve() / "logbook"
+        _unpack(project)
+        _say(f"{_BEFORE}{_PROMPT}\n\n")
+        with as_file(files("pilothouse_server.demo") / "script.json") as script:
+            code = run_prompt(RunOptions(_PROMPT, project, model=f"scripted/{script}", approve="all"))
+    if code == 0:
+        _say(_AFTER)
+    return code
+
+
+def _unpack(project: Path) -> None:
+    """The files are kept as text, so that tools that look for source pass over them."""
+    project.mkdir()
+    with as_file(files("pilothouse_server.demo") / "project") as kept:
+        for file in kept.glob("*.txt"):
+            (project / file.stem).write_bytes(file.read_bytes())
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

@@ -1,0 +1,148 @@
+"""The session protocol: each request admitted where its frame is read, in order of arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pygls.lsp.server import LanguageServer
+
+from pilothouse_agent.kernel.errors import AgentBusy
+from pilothouse_agent.kernel.messages import ImageBlock, TextBlock, UserBlock
+from pilothouse_agent.kernel.questions import Question
+from pilothouse_agent.kernel.run import RunResult
+from pilothouse_agent.session.agent_session import AgentSession, Delivery, Started
+from pilothouse_server import protocol
+from pilothouse_server.sessions import Sessions, fault
+from pilothouse_server.transport.rpc import Waiting
+from pilothouse_server.typed import typed
+from pilothouse_server.wire import (
+    error_to_wire,
+    options_to_wire,
+    queued_to_wire,
+    returned_to_wire,
+    usage_to_wire,
+)
+
+__all__ = ["register_methods"]
+
+
+def register_methods(server: LanguageServer, sessions: Callable[[], Sessions]) -> None:
+    """`sessions` is called at each request, since they exist only after `initialize`."""
+
+    @typed(server, protocol.SESSION_NEW, protocol.NewParams)
+    def new(params: protocol.NewParams) -> protocol.NewResult:
+        book = sessions()
+        session = book.create(
+            cwd=params.cwd, folders=params.folders or (), model=params.model, mode=params.mode
+        )
+        return protocol.NewResult(session_id=session.id, epoch=book.epoch)
+
+    @typed(server, protocol.PROMPT, protocol.PromptParams)
+    def prompt(params: protocol.PromptParams) -> protocol.AcceptedResult | Waiting:
+        book = sessions()
+        if params.session_id is None:
+            session = book.create(model=params.model, mode=params.mode)
+        else:
+            session = book.get(params.session_id)
+        content = _content(params)
+        try:
+            started = session.prompt(content, prompt_id=params.prompt_id, model=params.model)
+        except AgentBusy as error:
+            raise fault(protocol.BUSY, str(error)) from None
+        if params.wait == "accepted":
+            return protocol.AcceptedResult(session_id=session.id, run_id=started.run_id)
+        return Waiting(_settled(session, started), session.agent.abort)
+
+    @typed(server, protocol.STEER, protocol.MessageParams)
+    def steer(params: protocol.MessageParams) -> protocol.DeliveryResult:
+        return _delivered(sessions().get(params.session_id).steer(_content(params)))
+
+    @typed(server, protocol.FOLLOW_UP, protocol.MessageParams)
+    def follow_up(params: protocol.MessageParams) -> protocol.DeliveryResult:
+        return _delivered(sessions().get(params.session_id).follow_up(_content(params)))
+
+    @typed(server, protocol.ABORT, protocol.AbortParams)
+    def abort(params: protocol.AbortParams) -> Waiting:
+        session = sessions().get(params.session_id)
+        return Waiting(_aborted(session), lambda: None)
+
+    @typed(server, protocol.STATE, protocol.StateParams)
+    def state(params: protocol.StateParams) -> protocol.StateResult:
+        book = sessions()
+        chosen = book.all() if params.session_id is None else [book.get(params.session_id)]
+        return protocol.StateResult(sessions=[_state(session, book) for session in chosen])
+
+    _ = (new, prompt, steer, follow_up, abort, state)
+
+
+async def _settled(session: AgentSession, started: Started) -> protocol.SettledResult:
+    return settled(session.id, await started.result)
+
+
+def settled(session_id: str, result: RunResult) -> protocol.SettledResult:
+    wire = {
+        "sessionId": session_id,
+        "runId": result.run_id,
+        "stopReason": result.stop_reason,
+        "text": result.text,
+        "usage": usage_to_wire(result.usage) if result.usage is not None else None,
+        "returned": returned_to_wire(result.returned),
+        "error": error_to_wire(result.error) if result.error is not None else None,
+    }
+    return protocol.SettledResult.model_validate(wire)
+
+
+async def _aborted(session: AgentSession) -> protocol.AbortResult:
+    outcome = await session.abort()
+    returned = returned_to_wire(outcome.returned)
+    wire = {"aborted": outcome.aborted, "runId": outcome.run_id, "returned": returned}
+    return protocol.AbortResult.model_validate(wire)
+
+
+def _delivered(delivery: Delivery) -> protocol.DeliveryResult:
+    return protocol.DeliveryResult(
+        queue_id=delivery.queue_id, delivery=delivery.delivery, run_id=delivery.run_id
+    )
+
+
+def _state(session: AgentSession, book: Sessions) -> protocol.SessionState:
+    snapshot = session.agent.state
+    usage = session.agent.usage
+    wire = {
+        "sessionId": session.id,
+        "cwd": session.cwd,
+        "phase": snapshot.phase,
+        "model": snapshot.model,
+        "mode": session.mode,
+        "thinking": snapshot.thinking,
+        "steering": queued_to_wire(snapshot.steering),
+        "followUp": queued_to_wire(snapshot.follow_up),
+        "pendingToolCalls": list(snapshot.pending_tool_calls),
+        "pendingWrites": list(snapshot.pending_writes),
+        "approvals": [_approval(question) for question in session.agent.approvals.open],
+        "contextTokens": snapshot.context_tokens,
+        "contextWindow": book.models.limits(snapshot.model).context_window,
+        "usage": usage_to_wire(usage) if usage is not None else None,
+    }
+    return protocol.SessionState.model_validate(wire)
+
+
+def _approval(question: Question) -> dict[str, Any]:
+    return {
+        "approvalId": question.id,
+        "toolCallId": question.call.id,
+        "title": question.title,
+        "options": options_to_wire(question.options),
+    }
+
+
+def _content(message: protocol.Message) -> tuple[UserBlock, ...]:
+    if message.content is None:
+        return (TextBlock(message.text or ""),)
+    return tuple(
+        TextBlock(block.text)
+        if isinstance(block, protocol.TextContent)
+        else ImageBlock(block.media_type, block.data)
+        for block in message.content
+    )

@@ -1,0 +1,90 @@
+"""The command `pilothouse run`: puts the parts together and turns the result into an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from pilothouse_server.headless import JsonRpcClient
+from pilothouse_server.method_names import EVENT, REQUEST_APPROVAL
+from pilothouse_server.run.approval import TerminalApprover
+from pilothouse_server.run.conversation import SERVER, Conversation
+from pilothouse_server.run.json_view import JsonView
+from pilothouse_server.run.keyboard import Keyboard
+from pilothouse_server.run.options import RunOptions
+from pilothouse_server.run.standard_streams import StandardStreams
+from pilothouse_server.run.stops import Stop, Stops
+from pilothouse_server.run.text_view import QuietView, TextView
+from pilothouse_server.run.view import Json, View
+
+__all__ = ["exit_code", "run_prompt"]
+
+_COMPLETED, _ERROR, _STOPPED_EARLY, _INTERRUPTED = 0, 1, 3, 130
+
+
+def run_prompt(options: RunOptions, *, server: Sequence[str] = SERVER) -> int:
+    """Blocks until the run has ended; the exit code. `server` is the program that serves it."""
+    return asyncio.run(_run(options, server))
+
+
+def exit_code(result: Json, stop: Stop | None) -> int:
+    """A run that ended by itself counts as it ended, also when something was about to stop it."""
+    match result["stopReason"]:
+        case "completed":
+            return _COMPLETED
+        case "error":
+            return _ERROR
+        case "aborted":
+            return stop.exit_code if stop is not None else _INTERRUPTED
+        case _:
+            return _STOPPED_EARLY
+
+
+async def _run(options: RunOptions, server: Sequence[str]) -> int:
+    client = JsonRpcClient()
+    with ExitStack() as stack:
+        stops = stack.enter_context(Stops(on_force=client.kill))
+        streams = StandardStreams(on_broken=lambda: stops.stop(Stop.READER_GONE))
+        keyboard = _keyboard(stack)
+        options = replace(options, approve=options.approve or ("ask" if keyboard else "none"))
+        view = _view(options, streams)
+        client.on_notification(EVENT, view.event)
+        asks = keyboard is not None and options.approve in ("ask", "edits")
+        if keyboard is not None and asks:
+            approver = TerminalApprover(streams.screen, streams.style, keyboard)
+            client.on_request(REQUEST_APPROVAL, approver)
+        try:
+            conversation = Conversation(client, options, stops, view, asks=asks)
+            result = await conversation.hold(server)
+            view.result(result)
+        finally:
+            await client.close()
+            await streams.close()
+        return exit_code(result, stops.cause)
+
+
+def _view(options: RunOptions, streams: StandardStreams) -> View:
+    if options.json:
+        return JsonView(streams.out, streams.screen)
+    if options.quiet:
+        return QuietView(streams.screen, streams.answer)
+    return TextView(
+        streams.screen,
+        streams.style,
+        live=streams.live,
+        answer=None if streams.live and streams.shared else streams.answer,
+        place=str(options.cwd),
+    )
+
+
+def _keyboard(stack: ExitStack) -> Keyboard | None:
+    """None where nobody can be asked."""
+    if not sys.stderr.isatty():
+        return None
+    try:
+        return stack.enter_context(Keyboard())
+    except OSError:
+        return None

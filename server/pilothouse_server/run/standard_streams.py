@@ -1,0 +1,50 @@
+"""Standard output and standard error of this process, and what they are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from pilothouse_server.run.output import Output
+from pilothouse_server.terminal.screen import Screen
+from pilothouse_server.terminal.style import style_of
+from pilothouse_server.terminal.text import prose
+
+__all__ = ["StandardStreams"]
+
+
+class StandardStreams:
+    """The screen is standard error. Made inside the event loop; `on_broken`: nobody reads the output."""
+
+    def __init__(self, *, on_broken: Callable[[], None]) -> None:
+        self.shared = _same_terminal()
+        """Both go to one terminal, so that they are written by one thread, in order."""
+        self.style = style_of(sys.stderr, os.environ)
+        self.live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        """Whether the screen can show things that go away again."""
+        self.out = Output(1, encoding=sys.stdout.encoding, on_broken=on_broken)
+        self._err = self.out if self.shared else Output(2, encoding=sys.stderr.encoding)
+        self.screen = Screen(self._err.write, width=_width)
+
+    def answer(self, text: str) -> None:
+        """As it stands, for whoever reads standard output; on a terminal with nothing in it that acts."""
+        ending = "" if text.endswith("\n") or not text else "\n"
+        self.out.write((prose(text) if sys.stdout.isatty() else text) + ending)
+
+    async def close(self) -> None:
+        """Returns when all is written."""
+        self.screen.end()
+        await self.out.close()
+        await self._err.close()
+
+
+def _same_terminal() -> bool:
+    return os.isatty(1) and os.isatty(2) and os.fstat(1).st_rdev == os.fstat(2).st_rdev
+
+
+def _width() -> int:
+    try:
+        return os.get_terminal_size(2).columns
+    except OSError:
+        return 80

@@ -1,0 +1,146 @@
+"""The sessions of this server process."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pilothouse_agent.files.queue import WriteQueue
+from pilothouse_agent.kernel.events import Notice
+from pilothouse_agent.models.connection import Timeouts
+from pilothouse_agent.models.registry import ModelRegistry, default_registry
+from pilothouse_agent.permissions.approval_mode import ApprovalMode
+from pilothouse_agent.session.agent_session import AgentSession
+from pilothouse_agent.session.create import SessionOptions, create_session
+from pilothouse_agent.session.settings import Settings
+from pilothouse_server import protocol
+from pilothouse_server.approvals import ClientApprover
+from pilothouse_server.bridge import Bridge
+from pilothouse_server.event_stream import EventStream
+from pilothouse_server.transport.rpc import INVALID_PARAMS, AgentProtocol, RequestFault
+
+__all__ = ["Sessions", "fault", "invalid"]
+
+
+@dataclass(slots=True)
+class _Open:
+    session: AgentSession
+    stream: EventStream
+
+
+class Sessions:
+    """Creates, finds and closes sessions; what they share (models, write queue) lives here."""
+
+    def __init__(
+        self,
+        rpc: AgentProtocol,
+        *,
+        settings: Settings,
+        environment: Mapping[str, str],
+        features: protocol.ClientFeatures | None,
+        folders: Sequence[str],
+    ) -> None:
+        """`features` is None for a client that did not declare itself: it gets no events.
+
+        `folders` are the workspace's, absolute paths; the first is the default working folder.
+        """
+        self.epoch = secrets.token_hex(4)
+        self.settings = settings
+        self.models: ModelRegistry = default_registry(
+            environment, timeouts=Timeouts(settings.model_connect_timeout, settings.model_idle_timeout)
+        )
+        self._rpc = rpc
+        self._environment = environment
+        self._features = features
+        self._folders = tuple(folders)
+        self._queue = WriteQueue()
+        self._open: dict[str, _Open] = {}
+
+    def all(self) -> list[AgentSession]:
+        return [entry.session for entry in self._open.values()]
+
+    def get(self, session_id: str) -> AgentSession:
+        """Raises the `unknownSession` fault."""
+        entry = self._open.get(session_id)
+        if entry is None:
+            raise fault(protocol.UNKNOWN_SESSION, f"There is no session {session_id!r} in this server.")
+        return entry.session
+
+    def create(
+        self,
+        *,
+        cwd: str | None = None,
+        folders: Sequence[str] = (),
+        model: str | None = None,
+        mode: str | None = None,
+    ) -> AgentSession:
+        """Raises a fault for a folder that is not there, an unknown mode, or when no model is chosen."""
+        session_id = f"session_{secrets.token_hex(6)}"
+        places = [_folder(cwd)] if cwd else list(self._folders[:1])
+        places += [_folder(folder) for folder in folders] or list(self._folders[1:] if not cwd else [])
+        approver = ClientApprover(self._rpc, session_id) if self._asks() else None
+        session, complaints = create_session(
+            SessionOptions(
+                session_id=session_id,
+                folders=tuple(places),
+                model=self._model(model),
+                mode=_mode(mode) if mode else self.settings.mode,
+                settings=self.settings,
+                environment=self._environment,
+            ),
+            provider=self.models,
+            queue=self._queue,
+            approver=approver,
+        )
+        stream = EventStream(session_id, self.epoch)
+        if self._features is not None:
+            session.agent.subscribe(Bridge(session.agent, stream, self._rpc.outbox))
+        self._open[session_id] = _Open(session, stream)
+        for complaint in complaints:
+            session.agent.notify(Notice("warning", complaint, "settings"))
+        return session
+
+    async def close(self, limit: float) -> None:
+        """End every session; each is given `limit` seconds, all at the same time."""
+        await asyncio.gather(*(entry.session.close(limit) for entry in self._open.values()))
+        await self.models.aclose()
+
+    def _asks(self) -> bool:
+        return self._features is not None and self._features.approvals
+
+    def _model(self, model: str | None) -> str:
+        chosen = model or self.settings.model
+        if not chosen:
+            text = (
+                "No model is chosen. Name one in the request, in the setting `model`, or in PILOTHOUSE_MODEL."
+            )
+            raise fault(protocol.UNKNOWN_MODEL, text)
+        return chosen
+
+
+def fault(kind: protocol.ErrorKindCode, message: str) -> RequestFault:
+    return RequestFault(kind.code, message, {"kind": kind.kind})
+
+
+def _mode(name: str) -> ApprovalMode:
+    try:
+        return ApprovalMode(name)
+    except ValueError:
+        raise invalid("mode", f"must be one of {', '.join(ApprovalMode)}") from None
+
+
+def _folder(place: str) -> str:
+    """An absolute path or a file URI of a folder that is there."""
+    path = unquote(urlsplit(place).path) if place.startswith("file:") else place
+    if not Path(path).is_absolute() or not Path(path).is_dir():
+        raise invalid("cwd", f"{place!r} is not an absolute path or a file URI of a folder that exists")
+    return path
+
+
+def invalid(path: str, message: str) -> RequestFault:
+    violation = {"path": path, "message": message}
+    return RequestFault(INVALID_PARAMS, f"{path}: {message}", {"violations": [violation]})

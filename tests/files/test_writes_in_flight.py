@@ -1,0 +1,162 @@
+"""An abort, a cancellation or the write limit while a file is being changed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pilothouse_agent.files.disk_files import DiskFiles
+from pilothouse_agent.files.queue import WriteQueue
+from pilothouse_agent.kernel.abort import Aborted
+from pilothouse_agent.kernel.ports import FileChange, FileText
+from pilothouse_agent.kernel.tooling import ToolError
+from support.context import RecordingContext
+from support.slow_change import SlowChange
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "a"
+    path.write_text("old")
+    return path
+
+
+def refuse(file: FileText | None) -> str:
+    raise ToolError("no match")
+
+
+@pytest.mark.covers("F4")
+async def test_a_change_in_flight_is_finished_and_told_in_spite_of_an_abort(
+    files: DiskFiles, scope: RecordingContext, path: Path
+) -> None:
+    slow = SlowChange("old", "new")
+    edit = asyncio.create_task(files.edit(str(path), slow, scope))
+    await slow.begun()
+    scope.signal.set()
+    slow.let_go()
+    assert await asyncio.wait_for(edit, 5) == FileChange(str(path), "modify", "disk", "old", "new")
+    assert path.read_text() == "new"
+
+
+@pytest.mark.covers("F4")
+async def test_a_change_in_flight_is_finished_and_told_in_spite_of_a_cancellation(
+    files: DiskFiles, queue: WriteQueue, scope: RecordingContext, path: Path
+) -> None:
+    slow = SlowChange("old", "new")
+    edit = asyncio.create_task(files.edit(str(path), slow, scope))
+    await slow.begun()
+    edit.cancel()
+    await asyncio.sleep(0)
+    assert len(queue) == 1
+    edit.cancel()
+    slow.let_go()
+    assert await asyncio.wait_for(edit, 5) == FileChange(str(path), "modify", "disk", "old", "new")
+    assert edit.cancelling() == 2
+    assert len(queue) == 0
+
+
+@pytest.mark.covers("F4")
+async def test_a_change_that_fails_obeys_the_cancellation(
+    files: DiskFiles, queue: WriteQueue, scope: RecordingContext, path: Path
+) -> None:
+    slow = SlowChange("old", "\0")
+    edit = asyncio.create_task(files.edit(str(path), slow, scope))
+    await slow.begun()
+    edit.cancel()
+    slow.let_go()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(edit, 5)
+    assert path.read_text() == "old"
+    assert len(queue) == 0
+
+
+@pytest.mark.covers("F4", "K105", "R032")
+async def test_changes_waiting_at_the_abort_are_never_made(
+    files: DiskFiles, queue: WriteQueue, scope: RecordingContext, path: Path
+) -> None:
+    slow = SlowChange("old", "new")
+    first = asyncio.create_task(files.edit(str(path), slow, scope))
+    waiting = [asyncio.create_task(files.write(str(path), f"{n}", scope)) for n in range(2)]
+    await slow.begun()
+    scope.signal.set()
+    ends = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 5)
+    assert [type(end) for end in ends] == [Aborted, Aborted]
+    slow.let_go()
+    await asyncio.wait_for(first, 5)
+    assert path.read_text() == "new"
+    assert len(queue) == 0
+    assert scope.pending == []
+
+
+@pytest.mark.covers("F4")
+async def test_nothing_is_changed_once_the_run_is_aborted(
+    files: DiskFiles, scope: RecordingContext, path: Path
+) -> None:
+    scope.signal.set()
+    for call in (
+        files.edit(str(path), refuse, scope),
+        files.write(str(path), "x", scope),
+        files.move(str(path), f"{path}2", scope),
+        files.delete(str(path), scope),
+    ):
+        with pytest.raises(Aborted):
+            await call
+    assert path.read_text() == "old"
+
+
+@pytest.mark.covers("T7", "K113")
+async def test_a_change_that_takes_too_long_has_an_unknown_outcome_and_frees_the_queue(
+    queue: WriteQueue, scope: RecordingContext, path: Path
+) -> None:
+    files = DiskFiles(queue, write_limit=0.05)
+    slow = SlowChange("old", "late")
+    with pytest.raises(ToolError) as caught:
+        await files.edit(str(path), slow, scope)
+    assert str(caught.value) == (
+        f"Outcome unknown: the change of {path} did not come to an end within 0.05 s. "
+        "Read it again with read_file before it is changed."
+    )
+    assert len(queue) == 0
+    assert scope.pending == []
+    slow.let_go()
+
+
+@pytest.mark.covers("T7")
+async def test_a_change_given_up_is_not_made_over_a_newer_one(
+    queue: WriteQueue, scope: RecordingContext, path: Path
+) -> None:
+    slow = SlowChange("old", "late")
+    with pytest.raises(ToolError, match="Outcome unknown"):
+        await DiskFiles(queue, write_limit=0.05).edit(str(path), slow, scope)
+    other = DiskFiles(queue)
+    other.note_read(await other.read(str(path)), 1, 1)
+    await other.write(str(path), "newer", scope)
+    slow.let_go()
+    assert await asyncio.to_thread(slow.ended.wait, 5)
+    await other.edit(str(path), lambda file: "newest" if file else "", scope)
+    assert path.read_text() == "newest"
+
+
+@pytest.mark.covers("T7")
+async def test_a_file_in_doubt_is_read_again_before_anything_changes_it(
+    queue: WriteQueue, scope: RecordingContext, path: Path
+) -> None:
+    files = DiskFiles(queue, write_limit=0.05)
+    slow = SlowChange("old", "late")
+    with pytest.raises(ToolError, match="Outcome unknown"):
+        await files.edit(str(path), slow, scope)
+    slow.let_go()
+    assert await asyncio.to_thread(slow.ended.wait, 5)
+    for call in (
+        files.edit(str(path), refuse, scope),
+        files.write(str(path), "x", scope),
+        files.move(str(path), f"{path}2", scope),
+        files.delete(str(path), scope),
+    ):
+        with pytest.raises(ToolError, match="had an unknown outcome"):
+            await call
+    files.note_read(await files.read(str(path)), 1, 1)
+    await files.write(str(path), "x", scope)
+    assert path.read_text() == "x"

@@ -1,0 +1,159 @@
+"""Text, thinking and usage of chat answers as servers really send them; cuts never change the outcome."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pilothouse_agent.kernel.messages import Usage
+from support.asking import MakeChat, Seen, ask, model_request, seen
+from support.model_server import (
+    Answer,
+    ModelServer,
+    chat_body,
+    choice_chunk,
+    finish_chunk,
+    text_chunk,
+)
+
+HELLO = (text_chunk("Hello, "), text_chunk("wörld 👋"), finish_chunk("stop"))
+PLAIN = chat_body(*HELLO)
+WHOLE = {"role": "assistant", "content": "Hello, wörld 👋"}
+TOKENS = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+
+
+def _object(**choice: Any) -> bytes:
+    """A whole answer as one JSON object, no event stream."""
+    return chat_body(choice_chunk(message=WHOLE, **choice), done=False).removeprefix(b"data: ")
+
+
+def _text(*texts: str) -> bytes:
+    return chat_body(*map(text_chunk, texts), finish_chunk())
+
+
+def _counted(*chunks: dict[str, Any]) -> bytes:
+    return chat_body(text_chunk("Hi"), *chunks)
+
+
+HELLOS = {
+    "crlf": PLAIN.replace(b"\n", b"\r\n"),
+    "cr alone": PLAIN.replace(b"\n", b"\r"),
+    "byte order mark": b"\xef\xbb\xbf" + PLAIN,
+    "no blank after the colon": PLAIN.replace(b"data: ", b"data:"),
+    "comments everywhere": b": wait\n\n" + PLAIN.replace(b"data:", b": ping\ndata:"),
+    "an object over several data lines": PLAIN.replace(b', "choices', b',\ndata: "choices'),
+    "no DONE": chat_body(*HELLO, done=False),
+    "no last blank line": PLAIN.removesuffix(b"\n\ndata: [DONE]\n\n"),
+    "DONE between blanks": PLAIN.replace(b"[DONE]", b"  [DONE] "),
+    "DONE with an event name": PLAIN.replace(b"data: [DONE]", b"event: done\ndata: [DONE]"),
+    "data after DONE": PLAIN + _text("more"),
+    "one JSON object": _object(finish_reason="stop"),
+    "one JSON object without a reason": _object(),
+    "the whole message as one event": b"data: " + _object(finish_reason="stop"),
+    "chunks without choices": chat_body({"id": "x"}, {"choices": None}, {"choices": []}, *HELLO),
+    "delta null or left out": chat_body(choice_chunk(delta=None), choice_chunk(), *HELLO),
+    "JSON that is no chunk": b"data: null\n\ndata: [1]\n\ndata: 7\n\ndata: {}\n\n" + PLAIN,
+    "words between chunks": b"data: keep-alive\n\n" + PLAIN,
+    "other choices": chat_body(choice_chunk(index=1, delta={"content": "x"}), *HELLO),
+    "the whole message beside each delta": chat_body(
+        *({"choices": [{**chunk["choices"][0], "message": WHOLE}]} for chunk in HELLO)
+    ),
+    "error null": chat_body({"error": None}, *HELLO),
+}
+
+TEXTS = {
+    "separators that end no line": (_text("a\u2028b\u0085c"), Seen("a\u2028b\u0085c")),
+    "content in parts": (
+        chat_body(
+            text_chunk("", content=[{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]),
+            text_chunk("", content=[{"type": "text", "text": "Yes"}, {"type": "reference"}]),
+            finish_chunk(),
+        ),
+        Seen("Yes", "Hm."),
+    ),
+    "a surrogate pair over two deltas": (
+        _text("ok X", "Y!").replace(b"X", rb"\ud83d").replace(b"Y", rb"\ude00"),
+        Seen("ok 😀!"),
+    ),
+    "half a surrogate pair": (_text("a X", "b").replace(b"X", rb"\ud83d"), Seen("a \ufffdb")),
+    "half a surrogate pair at the end": (_text("a X").replace(b"X", rb"\ud83d"), Seen("a \ufffd")),
+    "refusal": (
+        chat_body(text_chunk("", refusal="I "), text_chunk("", refusal="cannot."), finish_chunk()),
+        Seen("I cannot.", end="refusal"),
+    ),
+}
+
+THINKING = {
+    "reasoning_content": chat_body(text_chunk("", reasoning_content="Hm."), *HELLO),
+    "reasoning": chat_body(text_chunk("", reasoning="Hm."), *HELLO),
+    "both fields": chat_body(text_chunk("", reasoning="Hm.", reasoning_content="Hm."), *HELLO),
+    "details only": chat_body(
+        text_chunk("", reasoning_details=[{"type": "reasoning.summary", "summary": "Hm.", "index": 0}]),
+        *HELLO,
+    ),
+    "details beside the field": chat_body(
+        text_chunk("", reasoning="Hm.", reasoning_details=[{"type": "reasoning.text", "text": "Hm."}]), *HELLO
+    ),
+    "think tag": _text("<think>Hm.</think>Hello, wörld 👋"),
+    "thought tag": _text("<thought>\nHm.\n</thought>\n\nHello, wörld 👋"),
+    "think tag cut over deltas": _text(
+        "\n", "<th", "ink>\n", "Hm", ".\n", "\n</", "think>", "\n", "Hello, wörld 👋"
+    ),
+}
+
+TAGS = {
+    "in turns with the answer": (
+        chat_body(
+            *(text_chunk(text, reasoning=thought) for text, thought in [("x", "A"), ("y", "B")]), *HELLO
+        ),
+        Seen("xyHello, wörld 👋", "AB"),
+    ),
+    "a tag never closed": (_text("<think>Hm </thin"), Seen("", "Hm </thin")),
+    "a tag in prose": (_text("Use <think>x</think>."), Seen("Use <think>x</think>.")),
+    "only the beginning of a tag": (_text(" <th"), Seen(" <th")),
+    "a second tag": (_text("<think>Hm.</think>Yes ", "<think>no"), Seen("Yes <think>no", "Hm.")),
+}
+
+COUNTED = Usage(input=10, output=5)
+CACHED = {"prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 3}}
+THOUGHT = {"completion_tokens_details": {"reasoning_tokens": 2}}
+
+USAGES = {
+    "in a last chunk without choices": (_counted(finish_chunk(), {"choices": [], "usage": TOKENS}), COUNTED),
+    "in the finish chunk": (_counted(finish_chunk(usage=TOKENS)), COUNTED),
+    "null and empty later": (_counted({"usage": TOKENS}, {"usage": None}, finish_chunk(usage={})), COUNTED),
+    "growing": (_counted({"usage": {"prompt_tokens": 1}}, finish_chunk(usage=TOKENS)), COUNTED),
+    "of Groq": (_counted(finish_chunk(x_groq={"id": "r", "usage": TOKENS})), COUNTED),
+    "in the choice": (_counted(choice_chunk(delta={}, finish_reason="stop", usage=TOKENS)), COUNTED),
+    "cached and thought": (
+        _counted(finish_chunk(usage={**TOKENS, **CACHED, **THOUGHT})),
+        Usage(input=10, output=5, cache_read=4, cache_write=3, reasoning=2),
+    ),
+    "cached by another name": (
+        _counted(finish_chunk(usage={**TOKENS, "prompt_cache_hit_tokens": 4})),
+        Usage(input=10, output=5, cache_read=4),
+    ),
+    "that is no number": (
+        _counted(finish_chunk(usage={"prompt_tokens": "10", "completion_tokens": True})),
+        None,
+    ),
+}
+
+EVERY_WAY = {
+    **{name: (body, Seen("Hello, wörld 👋")) for name, body in HELLOS.items()},
+    **TEXTS,
+    **{name: (body, Seen("Hello, wörld 👋", "Hm.")) for name, body in THINKING.items()},
+    **TAGS,
+    **{f"usage {name}": (body, Seen("Hi", usage=usage)) for name, (body, usage) in USAGES.items()},
+}
+
+
+@pytest.mark.parametrize("cut", [0, 1, 7], ids=["whole", "1", "7"])
+@pytest.mark.parametrize("name", EVERY_WAY)
+async def test_the_same_text_comes_out_however_the_server_puts_and_cuts_it(
+    name: str, cut: int, server: ModelServer, chat: MakeChat
+) -> None:
+    body, outcome = EVERY_WAY[name]
+    server.play(Answer.of(body, cut=cut))
+    assert seen(await ask(chat(), model_request())) == outcome

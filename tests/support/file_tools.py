@@ -1,0 +1,69 @@
+"""The file tools of one session, run as the executor would: bound, then executed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pilothouse_agent.files.disk_files import DiskFiles
+from pilothouse_agent.files.queue import WriteQueue
+from pilothouse_agent.files.workspace import Workspace
+from pilothouse_agent.kernel.json_types import JsonValue
+from pilothouse_agent.kernel.messages import text_of
+from pilothouse_agent.kernel.ports import Invocation, Tool
+from pilothouse_agent.kernel.tooling import ToolError, ToolResult
+from pilothouse_agent.tools.delete_file import DeleteFileTool
+from pilothouse_agent.tools.edit_file import EditFileTool
+from pilothouse_agent.tools.move_file import MoveFileTool
+from pilothouse_agent.tools.read_file import ReadFileTool
+from pilothouse_agent.tools.write_file import WriteFileTool
+from support.context import RecordingContext
+
+__all__ = ["FileTools"]
+
+_LIMIT = 5.0
+
+
+class FileTools:
+    """`await tools.read_file(path="a")` gives the text the model reads; `refused` the text of the error."""
+
+    def __init__(self, *folders: Path, queue: WriteQueue | None = None) -> None:
+        self.workspace = Workspace(folders)
+        self.queue = queue if queue is not None else WriteQueue()
+        self.files = DiskFiles(self.queue, display=self.workspace.display)
+        kinds = (ReadFileTool, WriteFileTool, EditFileTool, MoveFileTool, DeleteFileTool)
+        tools: list[Tool] = [kind(self.workspace, self.files) for kind in kinds]
+        self._tools = {tool.spec.name: tool for tool in tools}
+
+    async def bind(self, name: str, **arguments: JsonValue) -> Invocation:
+        return await asyncio.to_thread(self._tools[name].bind, arguments)
+
+    async def run(self, name: str, **arguments: JsonValue) -> ToolResult:
+        invocation = await self.bind(name, **arguments)
+        async with asyncio.timeout(_LIMIT):
+            return await invocation.execute(RecordingContext())
+
+    async def call(self, name: str, **arguments: JsonValue) -> str:
+        return text_of((await self.run(name, **arguments)).content)
+
+    async def read(self, path: str, **arguments: JsonValue) -> str:
+        return await self.call("read_file", path=path, **arguments)
+
+    async def write(self, path: str, content: str) -> str:
+        return await self.call("write_file", path=path, content=content)
+
+    async def edit(self, path: str, *edits: tuple[str, str]) -> str:
+        listed: list[JsonValue] = [{"old_text": old, "new_text": new} for old, new in edits]
+        return await self.call("edit_file", path=path, edits=listed)
+
+    async def refused(self, name: str, **arguments: JsonValue) -> str:
+        """The error the model reads; fails when the call is not refused."""
+        with pytest.raises(ToolError) as caught:
+            await self.run(name, **arguments)
+        return str(caught.value)
+
+    async def edit_refused(self, path: str, *edits: tuple[str, str]) -> str:
+        listed: list[JsonValue] = [{"old_text": old, "new_text": new} for old, new in edits]
+        return await self.refused("edit_file", path=path, edits=listed)
