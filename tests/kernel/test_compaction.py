@@ -169,7 +169,7 @@ async def test_compacting_in_vain_is_given_up_after_two_with_a_clear_error() -> 
     assert "U:Hi" in b.shown
 
 
-@pytest.mark.covers("R149")
+@pytest.mark.covers("R149", "L2")
 @pytest.mark.parametrize("result", ["nothing", "raises", "hangs"])
 async def test_a_compaction_that_fails_is_told_tried_twice_a_run_and_leaves_the_history(result: str) -> None:
     compactor = ToNote(result=result)
@@ -195,7 +195,7 @@ async def test_a_compaction_that_fails_is_told_tried_twice_a_run_and_leaves_the_
     assert b.shown == ["C compaction:note", "U:Hi"]
 
 
-@pytest.mark.covers("R155")
+@pytest.mark.covers("R155", "L2")
 async def test_after_a_compaction_no_second_one_before_a_new_measurement() -> None:
     compactor = ToNote(threshold=0)
     b = bench([fails("auth")], [fails("auth")], says("ok", usage=FULL), says("2"), compactor=compactor)

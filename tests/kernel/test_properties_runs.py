@@ -1,4 +1,4 @@
-"""Whatever the model, the tools, the hooks and the user do, a run keeps the rules and leaves a usable agent."""
+"""Whatever model, tools, hooks and user do, a run keeps the rules and leaves a usable agent."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Meddler:
 @pytest.mark.covers(
     "A2", "A3", "A4", "A5", "E1", "E2", "E3", "L2", "L3", "Q3", "S1", "S3", "T6", "T8", "K12", "K13", "K14"
 )
-@settings(max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(chaos())
 async def test_every_run_keeps_the_rules(plan: Chaos) -> None:
     script, moody = Script(plan.turns), Moody(plan.moods)
@@ -113,6 +113,8 @@ async def test_every_run_keeps_the_rules(plan: Chaos) -> None:
     for action in ("steer", "followUp")[: plan.queued_before]:
         meddler.queue(action, b.agent)
     unsubscribe = b.agent.subscribe(meddler)
+    if plan.slow_listener:
+        b.agent.subscribe(lambda event: turns_of_the_loop(len(b.events.events) % 3))
 
     result = await finished(b, meddler, plan)
 

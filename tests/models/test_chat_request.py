@@ -14,6 +14,7 @@ from pilothouse_agent.models.pieces import Pieces
 from support.asking import assistant, model_request, tool_result, user
 
 PNG = ImageBlock("image/png", "iVBO")
+PATH_A = {"path": "a"}
 PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}}
 
 
@@ -25,8 +26,8 @@ def _messages(*messages: ModelMessage, model: str = "openai-chat/m") -> list[dic
     return _body(model_request(*messages, model=model))["messages"]
 
 
-def _call(call_id: str = "c1", name: str = "read", **fields: Any) -> ToolCall:
-    return ToolCall(call_id, name, **{"arguments": {"path": "a"}, **fields})
+def _call(call_id: str = "c1", name: str = "read", arguments: Any = PATH_A, **fields: Any) -> ToolCall:
+    return ToolCall(call_id, name, arguments, **fields)
 
 
 def _wire_call(call_id: str = "c1", name: str = "read", arguments: str = '{"path":"a"}') -> dict[str, Any]:
@@ -75,7 +76,6 @@ def test_messages_that_say_nothing_do_no_harm() -> None:
         ("[1]", "{}"),
         ("null", "{}"),
         ("", "{}"),
-        ('{"n": 123456789012345678901234567890}', '{"n":123456789012345678901234567890}'),
         ('{"n": 1e999}', '{"n":null}'),
         ('{"a":' * 600 + "1" + "}" * 600, "{}"),
     ],
@@ -83,6 +83,11 @@ def test_messages_that_say_nothing_do_no_harm() -> None:
 def test_arguments_in_the_history_are_always_the_json_of_an_object(text: str, sent: str) -> None:
     (message,) = _messages(assistant(_call(arguments=None, arguments_text=text)))
     assert message["tool_calls"] == [_wire_call(arguments=sent)]
+
+
+def test_numbers_beyond_64_bits_are_sent_whole() -> None:
+    (message,) = _messages(assistant(_call(arguments={"n": 2**70})))
+    assert message["tool_calls"] == [_wire_call(arguments=f'{{"n":{2**70}}}')]
 
 
 @pytest.mark.covers("R185")
@@ -122,13 +127,13 @@ def test_names_are_made_legal_and_can_be_told_back() -> None:
 
 def test_tools_are_told_with_a_whole_schema_and_left_out_when_there_are_none() -> None:
     tool = ToolSpec("now", "The time.", {}, guidance="for the system prompt only")
-    parameters = {"type": "object", "properties": {}}
-    function = {"name": "now", "description": "The time.", "parameters": parameters}
+    parameters: dict[str, Any] = {"type": "object", "properties": {}}
+    function: dict[str, Any] = {"name": "now", "description": "The time.", "parameters": parameters}
     assert _body(model_request(tools=(tool,)))["tools"] == [{"type": "function", "function": function}]
     assert "tools" not in _body(model_request())
 
 
-THOUGHTS = {
+THOUGHTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "details": ({"reasoning_details": [{"signature": "s"}]}, {"reasoning_details": [{"signature": "s"}]}),
     "field": ({"field": "reasoning_content"}, {"reasoning_content": "Hm."}),
     "nothing": (None, {}),
@@ -138,7 +143,7 @@ THOUGHTS = {
 @pytest.mark.parametrize("name", THOUGHTS)
 def test_thinking_goes_back_to_its_own_model_in_the_form_it_came(name: str) -> None:
     data, sent = THOUGHTS[name]
-    turn = assistant(ThinkingBlock("Hm.", data=data, origin="openai-chat"), _call())  # pyright: ignore[reportArgumentType]
+    turn = assistant(ThinkingBlock("Hm.", data=data, origin="openai-chat"), _call())
     plain = {"role": "assistant", "content": None, "tool_calls": [_wire_call()]}
     assert _messages(turn) == [{**plain, **sent}]
     assert _messages(turn, model="openai-chat/other") == [plain]

@@ -11,7 +11,6 @@ from typing import Literal, TypeAlias
 from hypothesis import strategies as st
 
 from pilothouse_agent.kernel.abort import AbortSignal
-from pilothouse_agent.kernel.events import Event
 from pilothouse_agent.kernel.hooks import (
     BlockCall,
     ChangeArguments,
@@ -32,7 +31,7 @@ from support.footprints import EVERYTHING, NOTHING, READS_EVERYTHING, changes, l
 from support.kernel import FakeTool, block
 from support.permissions import ALLOW, REJECT, STOP
 
-__all__ = ["Action", "Chaos", "Happening", "Moody", "Pause", "Script", "chaos", "moody_hooks", "tools"]
+__all__ = ["Action", "Answers", "Chaos", "Happening", "Moody", "Script", "chaos", "moody_hooks", "tools"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +70,8 @@ class Chaos:
     answers: list[Answer | None]
     window: int | None
     all_at_once: bool
+    """The queues deliver all they hold."""
+    slow_listener: bool
 
 
 class Script:
@@ -207,71 +208,67 @@ def tools() -> list[FakeTool]:
     ]
 
 
-_NAMES = st.sampled_from([tool.spec.name for tool in tools()] + ["missing", ""])
-_ARGUMENTS = st.sampled_from(['{"v": 1}', "{}", "", '{"v": ', "[1]", '{"v": "a\\"b"}', "null"])
+_NAMES = st.sampled_from([tool.spec.name for tool in tools()] * 2 + ["missing", ""])
+_ARGUMENTS = st.sampled_from(['{"v": 1}', "{}", "", '{"v": 2}', '{"v": ', "[1]", '{"v": "a\\"b"}', "null"])
 _IDS = st.sampled_from(["c1", "c2", "c3", "c4", "c5", "", None])
+_TEXTS = st.sampled_from(["a", "Hello ", "", "\n", "ü"])
 _KINDS: list[ErrorKind] = ["overloaded", "connectionLost", "auth", "contextOverflow", "invalidRequest"]
-
-
-def _call_steps(index: int, name: str, arguments: str, call_id: str | None, cut: int) -> list[Step]:
-    first = Delta("toolCall", index, arguments[:cut], call_id, name)
-    return [first, *([Delta("toolCall", index, arguments[cut:])] if arguments[cut:] else [])]
+_ERRORS = st.builds(ErrorInfo, st.sampled_from(_KINDS), st.just("it broke"), st.booleans())
+_FAILURES: st.SearchStrategy[Step] = st.builds(Failed, _ERRORS)
+_FINISHED = st.sampled_from(
+    [Finished("stop"), *[Finished("toolUse")] * 3, Finished("length"), Finished("refusal"), Finished("pause")]
+)
+_BREAKS: st.SearchStrategy[Step] = st.sampled_from([Pause(0), RuntimeError, asyncio.CancelledError])
+_HANGS: st.SearchStrategy[Step] = st.just(Hang())
 
 
 @st.composite
-def _steps(draw: st.DrawFn, *, may_hang: bool) -> list[Step]:
-    steps: list[Step] = []
-    for index in range(draw(st.integers(0, 4))):
-        match draw(st.sampled_from(["text", "thinking", "call", "call", "call", "pause", "data"])):
-            case "text":
-                steps += [Delta("text", index, text) for text in draw(st.lists(_TEXTS, max_size=3))]
-            case "thinking":
-                steps += [Delta("thinking", index, text) for text in draw(st.lists(_TEXTS, max_size=2))]
-            case "call":
-                cut = draw(st.integers(0, 4))
-                steps += _call_steps(index, draw(_NAMES), draw(_ARGUMENTS), draw(_IDS), cut)
-            case "data":
-                steps.append(ThinkingData(index, signature="s"))
-            case _:
-                steps.append(Pause(draw(st.integers(1, 4))))
-    ending = draw(_ENDINGS if may_hang else _ENDINGS.filter(lambda step: step != Hang()))
-    return [*steps, *([ending] if ending is not None else [])]
+def _block(draw: st.DrawFn, index: int) -> list[Step]:
+    match draw(st.sampled_from(["text", "thinking", "data", "pause", *["call"] * 5])):
+        case "text":
+            return [Delta("text", index, text) for text in draw(st.lists(_TEXTS, max_size=3))]
+        case "thinking":
+            return [Delta("thinking", index, text) for text in draw(st.lists(_TEXTS, max_size=2))]
+        case "data":
+            return [ThinkingData(index, signature="s")]
+        case "pause":
+            return [Pause(draw(st.integers(1, 4)))]
+        case _:
+            arguments, cut = draw(_ARGUMENTS), draw(st.integers(0, 4))
+            first = Delta("toolCall", index, arguments[:cut], draw(_IDS), draw(_NAMES))
+            return [first, Delta("toolCall", index, arguments[cut:])]
 
 
-_TEXTS = st.sampled_from(["a", "Hello ", "", "\n", "ü"])
-_FAILURES = st.builds(
-    lambda kind, retryable: Failed(ErrorInfo(kind, "it broke", retryable)),
-    st.sampled_from(_KINDS),
-    st.booleans(),
-)
-_FINISHED = st.sampled_from(
-    [Finished("stop"), Finished("toolUse"), Finished("length"), Finished("refusal"), Finished("pause")]
-)
-_ENDINGS: st.SearchStrategy[Step | None] = st.one_of(
-    _FINISHED,
-    _FINISHED,
-    _FAILURES,
-    st.sampled_from([None, Hang(), RuntimeError, asyncio.CancelledError]),
-)
+@st.composite
+def _turn(draw: st.DrawFn, *, may_hang: bool) -> list[Step]:
+    breaks = st.one_of(_FAILURES, _BREAKS, _HANGS if may_hang else _FAILURES)
+    if draw(st.integers(0, 4)) == 0:
+        return [draw(breaks)]
+    blocks = [step for index in range(draw(st.integers(1, 5))) for step in draw(_block(index))]
+    return [*blocks, draw(st.one_of(_FINISHED, _FINISHED, _FINISHED, breaks))]
+
+
 _HAPPENINGS = st.builds(
     Happening,
     st.integers(0, 60),
     st.sampled_from(["abort", "steer", "steer", "followUp", "followUp", "unqueue", "raise"]),
 )
+_MOODS = st.sampled_from(["", "", "slow", "no", "change", "raise", "cancelled"])
 
 
 @st.composite
 def chaos(draw: st.DrawFn) -> Chaos:
     abort_at_step = draw(st.none() | st.integers(0, 150))
     return Chaos(
-        turns=draw(st.lists(_steps(may_hang=abort_at_step is not None), max_size=5)),
+        turns=draw(st.lists(_turn(may_hang=abort_at_step is not None), min_size=2, max_size=6)),
         queued_before=draw(st.integers(0, 2)),
         happenings=draw(st.lists(_HAPPENINGS, max_size=4)),
         abort_at_step=abort_at_step,
-        moods=draw(st.lists(st.sampled_from(["", "", "slow", "no", "change", "raise", "cancelled"]), max_size=8)),
+        moods=draw(st.lists(_MOODS, max_size=8)),
         answers=draw(st.lists(st.sampled_from([ALLOW, REJECT, STOP, None]), max_size=3)),
         window=draw(st.none() | st.sampled_from([40, 200])),
         all_at_once=draw(st.booleans()),
+        slow_listener=draw(st.booleans()),
     )
 
 
@@ -284,7 +281,3 @@ class Answers:
     async def ask(self, question: Question) -> Answer | None:
         await turns_of_the_loop(2)
         return self._answers.popleft() if self._answers else ALLOW
-
-
-def is_of_run(event: Event) -> bool:
-    return event.type not in ("queue_update", "notice", "session_update")

@@ -41,9 +41,16 @@ class FileTools:
         return await asyncio.to_thread(self._tools[name].bind, arguments)
 
     async def run(self, name: str, **arguments: JsonValue) -> ToolResult:
-        invocation = await self.bind(name, **arguments)
+        return await self.execute(await self.bind(name, **arguments))
+
+    async def execute(self, invocation: Invocation) -> ToolResult:
         async with asyncio.timeout(_LIMIT):
             return await invocation.execute(RecordingContext())
+
+    async def execution_refused(self, invocation: Invocation) -> str:
+        with pytest.raises(ToolError) as caught:
+            await self.execute(invocation)
+        return str(caught.value)
 
     async def call(self, name: str, **arguments: JsonValue) -> str:
         return text_of((await self.run(name, **arguments)).content)
@@ -60,9 +67,7 @@ class FileTools:
 
     async def refused(self, name: str, **arguments: JsonValue) -> str:
         """The error the model reads; fails when the call is not refused."""
-        with pytest.raises(ToolError) as caught:
-            await self.run(name, **arguments)
-        return str(caught.value)
+        return await self.execution_refused(await self.bind(name, **arguments))
 
     async def edit_refused(self, path: str, *edits: tuple[str, str]) -> str:
         listed: list[JsonValue] = [{"old_text": old, "new_text": new} for old, new in edits]

@@ -67,7 +67,7 @@ async def test_the_file_of_a_long_output_ends_at_its_cap_and_says_so(tmp_path: P
     assert path is not None
     assert Path(path).read_bytes() == b"one\ntwo\nthre"
     assert text == (
-        "one\n[… 1 lines left out (4 characters); the first 12 of 24 bytes of it are in "
+        "one\n[… 1 line left out (4 characters); the first 12 of 24 bytes of it are in "
         f"{path} …]\nthree\nfour\nfive"
     )
 

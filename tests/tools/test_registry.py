@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
 
 import pytest
 
+from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.ports import Invocation
 from pilothouse_agent.kernel.request import ToolSpec
+from pilothouse_agent.tools.background import BackgroundProcesses
+from pilothouse_agent.tools.bash import BashTool
+from pilothouse_agent.tools.complete_step import CompleteStepTool
+from pilothouse_agent.tools.glob_file import GlobFileTool
+from pilothouse_agent.tools.grep import GrepTool
 from pilothouse_agent.tools.registry import ToolRegistry
+from pilothouse_agent.tools.ripgrep import Ripgrep
+from pilothouse_agent.tools.shell import Shell
+from pilothouse_agent.tools.todo_write import TodoWriteTool
+from pilothouse_agent.tools.todos import TodoList
 
 
 @dataclass
@@ -47,3 +59,26 @@ def test_a_name_that_is_taken_is_refused() -> None:
 def test_a_name_that_a_provider_would_refuse_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="is not legal"):
         ToolRegistry([Named(name)])
+
+
+def test_the_arguments_are_named_as_published(tmp_path: Path) -> None:
+    workspace, ripgrep, shell = Workspace([tmp_path]), Ripgrep({}), Shell(str(tmp_path), {})
+    registry = ToolRegistry(
+        [
+            GlobFileTool(workspace, ripgrep),
+            GrepTool(workspace, ripgrep),
+            BashTool(shell, BackgroundProcesses(shell, tmp_path), tmp_path),
+            TodoWriteTool(TodoList()),
+            CompleteStepTool(TodoList()),
+        ]
+    )
+
+    assert {
+        spec.name: list(cast("JsonObject", spec.parameters["properties"])) for spec in registry.specs()
+    } == {
+        "glob_file": ["pattern", "path", "limit"],
+        "grep": ["pattern", "path", "glob", "ignore_case", "literal", "context", "limit"],
+        "bash": ["command", "timeout", "description", "background"],
+        "todo_write": ["todos"],
+        "complete_step": ["content", "index"],
+    }

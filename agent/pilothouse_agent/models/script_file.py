@@ -124,7 +124,8 @@ def _violation(item: ErrorDetails) -> str:
     if item["type"] == "extra_forbidden":
         inside = f" in {_dotted(where[:-1])}" if len(where) > 1 else ""
         return f'{turn}unknown key "{where[-1]}"{inside}'
-    message = item["msg"].removeprefix("Value error, ")
+    is_object = item["type"] in ("model_type", "dict_type")
+    message = "an object is expected" if is_object else item["msg"].removeprefix("Value error, ")
     return f"{turn}{_dotted(where)}: {message}" if where else f"{turn}{message}"
 
 

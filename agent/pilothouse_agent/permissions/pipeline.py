@@ -141,8 +141,9 @@ class Pipeline:
             return f"exactly this command: {visible(request.command)}"
         written = [self._paths.display(touch.path) for touch in request.footprint.writes]
         read = [self._paths.display(touch.path) for touch in request.footprint.reads]
-        if _edits_one_file(request):
-            return f"any edit of {visible(written[0])}"
+        file = _edited_file(request)
+        if file is not None:
+            return f"any edit of {visible(self._paths.display(file))}"
         if written or read:
             touched = ", ".join(dict.fromkeys(written + read))
             return f"{request.call.name} with exactly these paths: {visible(touched)}"
@@ -173,14 +174,15 @@ def _may_change(request: PermissionRequest) -> bool:
     )
 
 
-def _edits_one_file(request: PermissionRequest) -> bool:
+def _edited_file(request: PermissionRequest) -> str | None:
+    """The one file that an edit changes; folders made on the way to it do not count."""
     footprint = request.footprint
-    return (
-        request.kind == "edit"
-        and len(footprint.writes) == 1
-        and set(footprint.reads) <= set(footprint.writes)
-        and footprint.extent == "named"
-    )
+    if request.kind != "edit" or footprint.extent != "named" or not footprint.writes:
+        return None
+    file = max((touch.path for touch in footprint.writes), key=len)
+    touched = (*footprint.reads, *footprint.writes)
+    on_the_way = all(f"{file}/".startswith(f"{touch.path}/") and not touch.subtree for touch in touched)
+    return file if on_the_way else None
 
 
 def _key(request: PermissionRequest) -> Hashable:
@@ -188,8 +190,9 @@ def _key(request: PermissionRequest) -> Hashable:
     if request.command is not None:
         return ("command", request.call.name, request.command)
     footprint = request.footprint
-    if _edits_one_file(request):
-        return ("edit", footprint.writes)
+    file = _edited_file(request)
+    if file is not None:
+        return ("edit", file)
     if footprint.reads or footprint.writes:
         return ("paths", request.call.name, footprint)
     return ("call", request.call.name, _arguments(request))

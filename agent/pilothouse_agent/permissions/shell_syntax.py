@@ -299,7 +299,7 @@ class _Parser:
             self._skip_blanks()
             if self._redirect(command.redirects) or (not command.words and self._assignment(command)):
                 continue
-            word = self._name() if not command.words else self._scan.word()
+            word = self._scan.word() if command.words else self._name(command)
             if word is None:
                 break
             command.words.append(word)
@@ -308,9 +308,11 @@ class _Parser:
         elif self._scan.pos == start or not (command.words or command.assignments or command.redirects):
             raise Unreadable("a missing command")
 
-    def _name(self) -> Word | None:
+    def _name(self, command: _Command) -> Word | None:
         """A command's name, refused where the shell would first make something else of it."""
         start = self._scan.pos
+        if (command.redirects or command.assignments) and self._reserved():
+            raise Unreadable(f"{self._reserved()!r} behind a redirection or an assignment")
         word = self._scan.word()
         source = self._scan.text[start : self._scan.pos]
         if "\\\n" in source.rstrip("\\\n"):

@@ -20,7 +20,7 @@ _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-])")
 _PARAMETER = re.compile(
     r"\$\{[!#]?(?:[A-Za-z_]\w*|[0-9]+|[@*#?$!-])(?P<index>\[[@*\w]*\])?(?=[-}:=?+#%/^,@])"
 )
-_ANSI = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_ANSI = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
 _BACKQUOTED = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _NAMED_INDEX = re.compile(r"\[(?![@*]?\]|[0-9]+\])")
 _NAMED_OFFSET = re.compile(r":(?![-=?+])[^}]*[A-Za-z_$`]")
@@ -204,13 +204,17 @@ class Scanner:
             raise Unreadable(otherwise)
 
     def _unquoted_dollar(self, draft: _Draft) -> None:
+        """Shells do not agree on `$'...'` and `$"..."`, so their values are taken for unknown."""
+        start = self.pos
         if self.at("$'"):
-            self._ansi(draft)
+            if not self.match(_ANSI):
+                raise Unreadable("a quote that is not closed")
         elif self.at('$"'):
             self.pos += 1
-            self._double(draft)
+            self._double(_Draft())
         else:
-            self._dollar(draft, quoted=False)
+            return self._dollar(draft, quoted=False)
+        draft.add_dynamic(self.text[start : self.pos])
 
     def _dollar(self, draft: _Draft, *, quoted: bool) -> None:
         start = self.pos
@@ -243,15 +247,6 @@ class Scanner:
                 self._double(_Draft())
             else:
                 self._expansion(_Draft(), "an unusual ${} expansion")
-
-    def _ansi(self, draft: _Draft) -> None:
-        found = self.match(_ANSI)
-        if not found:
-            raise Unreadable("a quote that is not closed")
-        if "\\" in found[1]:
-            draft.add_dynamic(found[0])
-        else:
-            draft.add(found[1])
 
     def _backquotes(self, draft: _Draft, *, quoted: bool) -> None:
         found = self.match(_BACKQUOTED)

@@ -76,7 +76,8 @@ _PREFIXES = {
         long_valued=("--delimiter", "--max-args", "--max-lines", "--max-procs", "--max-chars", "--replace"),
     ),
 }
-_SHELLS = frozenset({"ash", "bash", "dash", "ksh", "rbash", "sh", "zsh"})
+_SHELLS = frozenset({"ash", "bash", "dash", "rbash", "sh"})
+_OTHER_SHELLS = frozenset({"csh", "fish", "ksh", "mksh", "nu", "pwsh", "tcsh", "xonsh", "zsh"})
 _SHELL_FLAGS = frozenset("abcefhilmnpuvxBCEHPT")
 _SHELL_LONG_FLAGS = frozenset({"--login", "--noprofile", "--norc", "--posix", "--verbose"})
 _RUNNERS = frozenset(
@@ -127,6 +128,8 @@ def inner_of(command: SimpleCommand) -> Inner | None:
         return _prefixed(command, _PREFIXES[program])
     if program in _SHELLS:
         return _shell(command)
+    if program in _OTHER_SHELLS:
+        return _opaque(command, f"`{program}`, whose syntax is not known here")
     if program in _RUNNERS:
         return _opaque(command, f"`{program}`, which runs another command in a way of its own")
     if program in _REBINDING and len(command.words) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -51,6 +51,12 @@ class _Next:
     prompt_id: str | None
     aborted: bool = False
     started: asyncio.Future[Run] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    def __await__(self) -> Generator[object, None, RunResult]:
+        return self._result().__await__()
+
+    async def _result(self) -> RunResult:
+        return await (await asyncio.shield(self.started))
 
 
 class AgentSession:
@@ -99,12 +105,19 @@ class AgentSession:
         result = await run
         return AbortOutcome(result.stop_reason == "aborted", result.run_id, result.returned)
 
+    async def settled(self) -> None:
+        """Returns when no run is active and none is promised."""
+        while self._next is not None or self.agent.busy:
+            if self._starting is not None:
+                await asyncio.shield(self._starting)
+            await self.agent.wait_for_idle()
+
     async def close(self, limit: float) -> None:
         """Abort, settle what can be settled within `limit` seconds, and give everything back."""
         try:
             async with asyncio.timeout(limit):
                 await self.abort()
-                await self.agent.wait_for_idle()
+                await self.settled()
         except TimeoutError:
             logger.warning("Session %s did not settle in time", self.id)
         finally:
@@ -127,7 +140,7 @@ class AgentSession:
             return Started(self._run.run_id, self._run)
         pending = self._next = _Next(random_id("run"), [item], prompt_id)
         self._starting = asyncio.create_task(self._start_when_idle(pending))
-        return Started(pending.run_id, self._result_of(pending))
+        return Started(pending.run_id, pending)
 
     async def _start_when_idle(self, pending: _Next) -> None:
         await self.agent.wait_for_idle()
@@ -136,6 +149,3 @@ class AgentSession:
         if pending.aborted:
             self.agent.abort()
         pending.started.set_result(self._run)
-
-    async def _result_of(self, pending: _Next) -> RunResult:
-        return await (await asyncio.shield(pending.started))

@@ -28,12 +28,12 @@ MAX_TIMEOUT = 3600.0
 _TITLE_LENGTH = 200
 
 _DESCRIPTION = """\
-Run a command with bash in the working folder. Every call is a fresh shell: `cd` and variables do not last.
-There is no input and no terminal, so a program that asks something gets end of file. Standard output and
-standard error come back merged; of long output its beginning and its end, with the path of a file that has
-all of it. When the command ends, times out or is aborted, everything it has started is stopped; set
-`background` for a server or watcher that is to go on: the call then returns at once with the process id and
-the path of a file that collects the output, and the process is stopped at the end of the session."""
+Run a command with bash in the working folder. Every call is a fresh shell: `cd` and variables do not last. \
+There is no input and no terminal, so a program that asks something gets end of file. Standard output and \
+standard error come back merged; of long output its beginning and its end, with the path of a file that has \
+all of it. When the command ends, times out or is aborted, everything it has started is stopped. Set \
+`background` for a server or watcher that is to go on: the call then returns at once with the process id and \
+the path of a file that collects the output; the process is stopped at the end of the session."""
 
 
 class BashArguments(Arguments):

@@ -31,9 +31,9 @@ MAX_FILES = 1_000
 _COLLECTED = 20_000
 
 _DESCRIPTION = """\
-Find files by name, in the whole workspace or below `path`: `*.py` at any depth, `src/**/*.ts` from the folder
-searched. Gives one path a line, most recently changed first. Hidden files are found; files that git ignores
-(unless `path` names their folder), folders and symbolic links are not."""
+Find files by name, in the whole workspace or below `path`: `*.py` at any depth, `src/**/*.ts` from the \
+folder searched. Gives one path a line, most recently changed first. Hidden files are found; files that git \
+ignores (unless `path` names their folder), folders and symbolic links are not."""
 
 _ELSEWHERE = ("/", "~", "../")
 _MAGIC = re.compile(r"[*?\[{\\]")

@@ -32,8 +32,8 @@ MAX_MATCHES = 1_000
 _COLLECTED = 5_000
 
 _DESCRIPTION = """\
-Search for a regular expression in the lines of files, in the whole workspace or below `path`. Gives
-`path:line:text`, sorted by path; context lines as `path-line-text`. Hidden files are searched; files that
+Search for a regular expression in the lines of files, in the whole workspace or below `path`. Gives \
+`path:line:text`, sorted by path; context lines as `path-line-text`. Hidden files are searched; files that \
 git ignores (unless `path` names their folder), binary files and symbolic links are not."""
 
 
@@ -143,7 +143,7 @@ class GrepInvocation:
         else:
             text = f"No matches for {self.wanted.pattern!r}{self.scope.shown}."
         notices = [
-            f"[{reader.binary} binary files match; they are not shown]" if reader.binary else "",
+            f"[binary files with a match, not shown: {reader.binary}]" if reader.binary else "",
             protected_notice(protected),
             TIMED_OUT if end.timed_out else "",
         ]

@@ -84,7 +84,7 @@ def _notices(findings: Findings, shown: Sequence[FoundLine]) -> list[str]:
             "narrow pattern, path or glob, or raise limit]"
         )
     if clipped:
-        notices.append(f"[lines clipped: {clipped} long lines show only a part, around the match]")
+        notices.append(f"[lines clipped: {clipped}, shown only in part, around the match]")
     return notices
 
 

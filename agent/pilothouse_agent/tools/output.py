@@ -67,7 +67,7 @@ class CommandOutput:
             self._excerpt.add(self._terminal.feed(text))
 
     def _notice(self, extract: Extract, path: str | None) -> str:
-        omitted = f"{extract.omitted_lines:,} lines" if extract.omitted_lines else "part of a long line"
+        omitted = _lines(extract.omitted_lines) if extract.omitted_lines else "part of a long line"
         return f"[… {omitted} left out ({extract.omitted_characters:,} characters); {self._rest(path)} …]"
 
     def _rest(self, path: str | None) -> str:
@@ -76,3 +76,7 @@ class CommandOutput:
         if self._file.capped:
             return f"the first {self._file.kept:,} of {self._file.total:,} bytes of it are in {path}"
         return f"the whole output is in {path}"
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count:,} lines"

@@ -121,7 +121,8 @@ def _notes(cut: Cut, shown: str, last: int, total: int) -> list[str]:
             f"it with bash (cut -c). The lines after it begin at offset {last + 2}."
         )
     elif last < total:
-        notes.append(f"{total - last} more lines; they begin at offset {last + 1}.")
+        left = total - last
+        notes.append(f"{left} more line{'s' * (left != 1)}, from offset {last + 1} on.")
     elif cut.text and not cut.text.endswith("\n"):
         notes.append("No newline at the end of the file.")
     return notes

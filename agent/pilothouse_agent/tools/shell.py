@@ -57,7 +57,7 @@ class Shell:
         return await Child.start(self._program(command), output=output, errors=output, spawn=self._spawn)
 
     def _program(self, command: str) -> Program:
-        return Program((self._name, "-c", command), self._cwd, self._environment)
+        return Program((self._name, "-c", "--", command), self._cwd, self._environment)
 
 
 async def _supervise(capture: Capture, output: CommandOutput, timeout: float, signal: AbortSignal) -> Ending:

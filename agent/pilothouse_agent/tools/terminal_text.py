@@ -60,8 +60,8 @@ class TerminalText:
         if len(line.text) > _LINE_LIMIT // 2:
             self._pending = rest
             return line.text
-        move = f"\x1b[{line.cursor + 1}G" if line.cursor else "\r"
-        self._pending = f"{line.text}{move}{rest}"
+        # Written once more up to the cursor, the line stands as it did.
+        self._pending = f"{line.text}\r{line.text[: line.cursor].ljust(line.cursor)}{rest}"
         return ""
 
 

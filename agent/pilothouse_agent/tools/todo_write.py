@@ -22,9 +22,9 @@ _NOTHING = Footprint()
 _DESCRIPTION = "Write the list of steps of the task at hand; it replaces the list before. Empty: no list."
 
 _GUIDANCE = """\
-Write a list when a task has three or more steps, before the first of them; not for questions and small
-changes. One step is in_progress at a time. Mark a step completed with complete_step as soon as it is done
-and checked, not several at once. A step you cannot do stays unfinished: say why, or write the list anew
+Write a list when a task has three or more steps, before the first of them; not for questions and small \
+changes. One step is in_progress at a time. Mark a step completed with complete_step as soon as it is done \
+and checked, not several at once. A step you cannot do stays unfinished: say why, or write the list anew \
 without it. Do not end your turn while steps you can do are unfinished."""
 
 

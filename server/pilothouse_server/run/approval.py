@@ -39,7 +39,7 @@ class TerminalApprover:
         self._keyboard = keyboard
 
     async def __call__(self, params: Json) -> Json:
-        for line in question_lines(params, self._style):
+        for line in ["", *question_lines(params, self._style)]:
             self._screen.line(line)
         self._keyboard.forget()
         while True:
@@ -119,6 +119,6 @@ def _diff_lines(diff: Json, style: Style) -> list[str]:
 def _option_lines(options: list[Json], style: Style) -> list[str]:
     lines: list[str] = []
     for key, option in _lettered(options):
-        scope = f": {one_line(option['scope'])}" if option.get("scope") else ""
+        scope = f": {visible(option['scope'])}" if option.get("scope") else ""
         lines.append(f"  {style.cyan(key)}  {one_line(option['label'])}{style.dim(scope)}")
     return [*lines, f"  {style.cyan(_STOP)}  Reject and stop the run"]

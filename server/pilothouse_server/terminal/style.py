@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Protocol
 
-__all__ = ["PLAIN", "Style", "style_of"]
+__all__ = ["PLAIN", "Stream", "Style", "style_of"]
 
 _SIGNS = {
     "ok": ("✓", "+"),
@@ -24,6 +24,15 @@ _SIGNS = {
     "input": ("›", ">"),
 }
 _SPINNER = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
+
+
+class Stream(Protocol):
+    """What is asked of a text stream."""
+
+    @property
+    def encoding(self) -> str: ...
+
+    def isatty(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +77,9 @@ class Style:
 PLAIN = Style(colour=False, unicode=True)
 
 
-def style_of(stream: TextIO, environment: Mapping[str, str]) -> Style:
+def style_of(stream: Stream, environment: Mapping[str, str]) -> Style:
     """Colours on a terminal only, and never with NO_COLOR."""
-    unicode = (stream.encoding or "").lower().replace("-", "") in ("utf8", "utf8sig")
+    unicode = stream.encoding.lower().replace("-", "") in ("utf8", "utf8sig")
     if not stream.isatty():
         return Style(colour=False, unicode=unicode)
     colour = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"

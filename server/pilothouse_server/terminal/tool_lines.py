@@ -27,6 +27,7 @@ class _Call:
     kind: str
     change: Json | None = None
     """The last `file_changed` of the call."""
+    outcome: str = ""
 
 
 class ToolLines:
@@ -55,7 +56,8 @@ class ToolLines:
     def end(self, event: Json) -> list[str]:
         self._last = event["toolCallId"]
         call = self._batch.get(event["toolCallId"]) or _Call(one_line(event["toolName"]), "other")
-        if event["outcome"] == "ok" and call.kind == "think":
+        call.outcome = event["outcome"]
+        if call.outcome == "ok" and call.kind == "think":
             return []  # its effect, a list of todos, has been shown
         lines = [self._line(call, event)]
         details = cast("Json", event.get("details") or {})
@@ -67,6 +69,8 @@ class ToolLines:
     def failed(self, message: Json, text: str) -> list[str]:
         """The first lines of what a tool says went wrong; the last ones of a command's output."""
         call = self._batch.get(message["toolCallId"])
+        if call is not None and call.outcome == "aborted":
+            return []
         lines = [one_line(line) for line in text.splitlines() if any(map(str.isalnum, line))]
         last = call is not None and call.kind == "execute"
         kept = lines[-_ERROR_LINES:] if last else lines[:_ERROR_LINES]
@@ -75,12 +79,11 @@ class ToolLines:
         return [self._inside(line, first=index == 0) for index, line in enumerate(kept)]
 
     def _line(self, call: _Call, event: Json) -> str:
-        style, outcome = self._style, event["outcome"]
+        style, outcome = self._style, call.outcome
         paint = {"ok": style.green, "error": style.red}.get(outcome, style.yellow)
-        facts = [] if outcome in ("ok", "error") else [paint(outcome)]
-        if call.change is not None:
-            facts.append(self._counts(call.change))
-        facts.append(style.dim(duration(event["durationMs"])))
+        facts = [] if call.change is None else [self._counts(call.change)]
+        ran = outcome in ("ok", "error")
+        facts.append(style.dim(duration(event["durationMs"])) if ran else paint(outcome))
         title = self._cut(call.title, _BESIDE_TITLE)
         return f"{_INDENT}{paint(style.sign(outcome))} {title}  {'  '.join(facts)}"
 

@@ -1,0 +1,153 @@
+"""What becomes of messages that come before, during and just after a run (design.md, Requests and runs)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pilothouse_agent.kernel.errors import AgentBusy
+from pilothouse_agent.kernel.events import AgentEnd, Event
+from pilothouse_agent.kernel.messages import UserMessage, text_of
+from pilothouse_agent.kernel.request import Delta, Finished
+from pilothouse_agent.session.agent_session import AbortOutcome, AgentSession, Delivery
+from support.kernel import Bench, Gate, bench, block, says, soon
+
+
+def session_of(b: Bench) -> AgentSession:
+    async def release() -> None:
+        pass
+
+    return AgentSession("s1", b.agent, cwd="/w", mode="ask", release=release)
+
+
+@pytest.mark.covers("Q2")
+async def test_steering_an_idle_session_starts_a_run_that_delivers_it() -> None:
+    b = bench(says("ok"))
+    session = session_of(b)
+
+    delivery = session.steer(block("look here"))
+    await soon(b.agent.wait_for_idle())
+
+    message = b.agent.state.messages[0]
+    assert isinstance(message, UserMessage)
+    assert (message.queue_id, text_of(message.content)) == (delivery.queue_id, "look here")
+    assert delivery.delivery == "prompted"
+
+
+@pytest.mark.covers("Q1")
+async def test_during_a_run_steering_and_follow_ups_are_queued_for_it() -> None:
+    gate = Gate()
+    b = bench([Delta("text", 0, "a"), gate, Finished("stop")], says("b"), says("c"))
+    session = session_of(b)
+    started = session.prompt(block("go"))
+    await gate.arrival()
+
+    steered = session.steer(block("S"))
+    queued = session.follow_up(block("F"))
+    gate.open()
+    await soon(started.result)
+
+    assert (steered.delivery, steered.run_id) == ("steered", started.run_id)
+    assert (queued.delivery, queued.run_id) == ("queued", started.run_id)
+    assert b.shown == ["U:go", "A:a", "U:S", "A:b", "U:F", "A:c"]
+
+
+@pytest.mark.covers("Q2")
+async def test_steering_while_the_run_is_ending_starts_the_next_one() -> None:
+    b = bench(says("first"), says("second"))
+    session = session_of(b)
+    deliveries: list[Delivery] = []
+
+    def steer_at_the_end(event: Event) -> None:
+        if isinstance(event, AgentEnd) and not deliveries:
+            deliveries.append(session.steer(block("one")))
+            deliveries.append(session.steer(block("two")))
+
+    b.agent.subscribe(steer_at_the_end)
+    await soon(session.prompt(block("go")).result)
+    await soon(session.settled())
+
+    assert [delivery.delivery for delivery in deliveries] == ["prompted", "prompted"]
+    assert deliveries[0].run_id == deliveries[1].run_id
+    assert b.shown == ["U:go", "A:first", "U:one", "U:two", "A:second"]
+
+
+@pytest.mark.covers("A1", "E2")
+async def test_a_prompt_after_agent_end_waits_for_the_slot() -> None:
+    b = bench(says("first"), says("second"))
+    session = session_of(b)
+    following: list[str] = []
+
+    def prompt_at_the_end(event: Event) -> None:
+        if isinstance(event, AgentEnd) and not following:
+            started = session.prompt(block("again"))
+            following.append(started.run_id)
+            with pytest.raises(AgentBusy):
+                session.prompt(block("and again"))
+
+    b.agent.subscribe(prompt_at_the_end)
+    await soon(session.prompt(block("go")).result)
+    await soon(session.settled())
+
+    assert b.shown == ["U:go", "A:first", "U:again", "A:second"]
+    assert b.lines.count("AS") == 2
+
+
+@pytest.mark.covers("A1", "R103", "R104", "K97")
+async def test_of_ten_prompts_at_once_one_runs_and_nine_are_told_busy() -> None:
+    b = bench(says("ok"))
+    session = session_of(b)
+
+    started = session.prompt(block("0"))
+    for number in range(1, 10):
+        with pytest.raises(AgentBusy):
+            session.prompt(block(str(number)))
+
+    assert (await soon(started.result)).text == "ok"
+
+
+@pytest.mark.covers("A5", "Q3", "R100", "K72")
+async def test_an_abort_returns_what_was_queued_and_the_next_prompt_works() -> None:
+    gate = Gate()
+    b = bench([Delta("text", 0, "a"), gate, Finished("stop")], says("fine"))
+    session = session_of(b)
+    started = session.prompt(block("go"))
+    await gate.arrival()
+    steered, queued = session.steer(block("S")), session.follow_up(block("F"))
+
+    outcome = await soon(session.abort())
+    result = await soon(started.result)
+    again = await soon(session.prompt(block("next")).result)
+
+    assert (outcome.aborted, outcome.run_id) == (True, started.run_id)
+    assert [item.queue_id for item in outcome.returned] == [steered.queue_id, queued.queue_id]
+    assert (result.stop_reason, result.returned) == ("aborted", outcome.returned)
+    assert again.text == "fine"
+
+
+@pytest.mark.covers("A5", "K68")
+async def test_aborting_an_idle_session_does_nothing() -> None:
+    session = session_of(bench())
+
+    assert await soon(session.abort()) == AbortOutcome(aborted=False)
+
+
+@pytest.mark.covers("A5", "K69")
+async def test_an_abort_reaches_a_run_that_is_only_promised() -> None:
+    b = bench(says("first"), says("never sent"))
+    session = session_of(b)
+    aborts: list[asyncio.Task[AbortOutcome]] = []
+
+    def prompt_and_abort(event: Event) -> None:
+        if isinstance(event, AgentEnd) and not aborts:
+            session.prompt(block("again"))
+            aborts.append(asyncio.create_task(session.abort()))
+
+    b.agent.subscribe(prompt_and_abort)
+    await soon(session.prompt(block("go")).result)
+    await soon(session.settled())
+
+    assert (await soon(aborts[0])).aborted is True
+    assert len(b.model.requests) == 1
+    assert b.lines[-1] == "AE aborted"
