@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.tooling import FileDiff
+from pilothouse_server import method_names as names
 from pilothouse_server import protocol
 from pilothouse_server.transport.rpc import AgentProtocol
 from pilothouse_server.wire import options_to_wire
@@ -26,7 +27,7 @@ class ClientApprover:
     async def ask(self, question: Question) -> Answer | None:
         """Waits as long as the user does. An answer that makes no sense counts as none (P4)."""
         params = _params(question, self._session_id)
-        answer = await self._rpc.request(protocol.REQUEST_APPROVAL, params, limit=None)
+        answer = await self._rpc.request(names.REQUEST_APPROVAL, params, limit=None)
         try:
             result = protocol.ApprovalResult.model_validate(answer)
         except ValidationError:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pilothouse_agent.kernel.events import Event, MessageUpdate, ToolExecutionUpdate
-from pilothouse_server import protocol
+from pilothouse_server import method_names as names
 from pilothouse_server.transport.codec import encode
 from pilothouse_server.transport.outbox import Outgoing
 from pilothouse_server.wire import event_to_wire, timestamp
@@ -66,7 +66,7 @@ class OutgoingEvent:
 
     def body(self) -> bytes:
         self._join()
-        return encode({"jsonrpc": "2.0", "method": protocol.EVENT, "params": self.stream.stamp(self)})
+        return encode({"jsonrpc": "2.0", "method": names.EVENT, "params": self.stream.stamp(self)})
 
     def _same_block(self, mine: MessageUpdate, other: MessageUpdate) -> bool:
         return mine.message_id == other.message_id and mine.content_index == other.content_index

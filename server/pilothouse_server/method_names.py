@@ -4,15 +4,21 @@ from __future__ import annotations
 
 __all__ = [
     "ABORT",
+    "ANSWER",
     "CANCEL",
     "EVENT",
+    "EVENTS",
     "EXIT",
+    "FOLLOW_UP",
     "INITIALIZE",
     "INITIALIZED",
     "PROMPT",
     "REQUEST_APPROVAL",
     "SESSION_NEW",
     "SHUTDOWN",
+    "STATE",
+    "STEER",
+    "UNQUEUE",
 ]
 
 INITIALIZE = "initialize"
@@ -21,8 +27,14 @@ SHUTDOWN = "shutdown"
 EXIT = "exit"
 CANCEL = "$/cancelRequest"
 
-PROMPT = "agent/prompt"
-ABORT = "agent/abort"
 SESSION_NEW = "session/new"
+PROMPT = "agent/prompt"
+STEER = "agent/steer"
+FOLLOW_UP = "agent/followUp"
+ABORT = "agent/abort"
+UNQUEUE = "agent/unqueue"
+STATE = "agent/state"
+ANSWER = "agent/answer"
+EVENTS = "agent/events"
 EVENT = "agent/event"
 REQUEST_APPROVAL = "agent/requestApproval"

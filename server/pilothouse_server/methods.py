@@ -12,6 +12,7 @@ from pilothouse_agent.kernel.messages import ImageBlock, TextBlock, UserBlock
 from pilothouse_agent.kernel.questions import Question
 from pilothouse_agent.kernel.run import RunResult
 from pilothouse_agent.session.agent_session import AgentSession, Delivery, Started
+from pilothouse_server import method_names as names
 from pilothouse_server import protocol
 from pilothouse_server.sessions import Sessions, fault
 from pilothouse_server.transport.rpc import Waiting
@@ -30,7 +31,7 @@ __all__ = ["register_methods"]
 def register_methods(server: LanguageServer, sessions: Callable[[], Sessions]) -> None:
     """`sessions` is called at each request, since they exist only after `initialize`."""
 
-    @typed(server, protocol.SESSION_NEW, protocol.NewParams)
+    @typed(server, names.SESSION_NEW, protocol.NewParams)
     def new(params: protocol.NewParams) -> protocol.NewResult:
         book = sessions()
         session = book.create(
@@ -38,7 +39,7 @@ def register_methods(server: LanguageServer, sessions: Callable[[], Sessions]) -
         )
         return protocol.NewResult(session_id=session.id, epoch=book.epoch)
 
-    @typed(server, protocol.PROMPT, protocol.PromptParams)
+    @typed(server, names.PROMPT, protocol.PromptParams)
     def prompt(params: protocol.PromptParams) -> protocol.AcceptedResult | Waiting:
         book = sessions()
         if params.session_id is None:
@@ -54,20 +55,20 @@ def register_methods(server: LanguageServer, sessions: Callable[[], Sessions]) -
             return protocol.AcceptedResult(session_id=session.id, run_id=started.run_id)
         return Waiting(_settled(session, started), session.agent.abort)
 
-    @typed(server, protocol.STEER, protocol.MessageParams)
+    @typed(server, names.STEER, protocol.MessageParams)
     def steer(params: protocol.MessageParams) -> protocol.DeliveryResult:
         return _delivered(sessions().get(params.session_id).steer(_content(params)))
 
-    @typed(server, protocol.FOLLOW_UP, protocol.MessageParams)
+    @typed(server, names.FOLLOW_UP, protocol.MessageParams)
     def follow_up(params: protocol.MessageParams) -> protocol.DeliveryResult:
         return _delivered(sessions().get(params.session_id).follow_up(_content(params)))
 
-    @typed(server, protocol.ABORT, protocol.AbortParams)
+    @typed(server, names.ABORT, protocol.AbortParams)
     def abort(params: protocol.AbortParams) -> Waiting:
         session = sessions().get(params.session_id)
         return Waiting(_aborted(session), lambda: None)
 
-    @typed(server, protocol.STATE, protocol.StateParams)
+    @typed(server, names.STATE, protocol.StateParams)
     def state(params: protocol.StateParams) -> protocol.StateResult:
         book = sessions()
         chosen = book.all() if params.session_id is None else [book.get(params.session_id)]

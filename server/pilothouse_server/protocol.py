@@ -12,56 +12,64 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 __all__ = [
-    "ABORT",
     "ALREADY_RESOLVED",
-    "ANSWER",
     "BUSY",
-    "EVENT",
     "FEATURES",
-    "FOLLOW_UP",
     "NOT_RUNNING",
     "NO_CREDENTIALS",
-    "PROMPT",
     "PROTOCOL_VERSION",
-    "REQUEST_APPROVAL",
     "SESSION_LOCKED",
-    "SESSION_NEW",
     "SHUTTING_DOWN",
-    "STATE",
-    "STEER",
     "UNKNOWN_MODEL",
     "UNKNOWN_SESSION",
     "UNTRUSTED",
     "AbortParams",
     "AbortResult",
+    "AcceptedResult",
+    "AnswerParams",
+    "ApprovalCall",
     "ApprovalParams",
     "ApprovalResult",
     "ClientFeatures",
+    "Content",
+    "DeliveryResult",
+    "DiffModel",
+    "EditFeatures",
+    "EmptyResult",
     "ErrorKindCode",
+    "ErrorModel",
+    "EventsParams",
+    "EventsResult",
+    "HunkModel",
+    "ImageContent",
+    "JsonDict",
     "Message",
     "MessageParams",
     "NewParams",
     "NewResult",
+    "OpenApproval",
+    "OptionModel",
+    "PromptContext",
     "PromptParams",
+    "QueuedText",
+    "ReturnedItem",
+    "RunStopName",
+    "Selection",
+    "SessionState",
     "SettledResult",
+    "SnapshotModel",
     "StateParams",
     "StateResult",
+    "TextContent",
+    "UnqueueParams",
+    "UnqueueResult",
+    "UsageModel",
     "Wire",
 ]
 
 PROTOCOL_VERSION = 1
 FEATURES = ("events", "approvals", "steering")
 """What this server offers beyond the first version of the protocol."""
-
-PROMPT = "agent/prompt"
-STEER = "agent/steer"
-FOLLOW_UP = "agent/followUp"
-ABORT = "agent/abort"
-STATE = "agent/state"
-ANSWER = "agent/answer"
-SESSION_NEW = "session/new"
-EVENT = "agent/event"
-REQUEST_APPROVAL = "agent/requestApproval"
 
 
 class ErrorKindCode:
@@ -158,6 +166,37 @@ class MessageParams(Message):
 
 class AbortParams(Wire):
     session_id: str
+
+
+class UnqueueParams(Wire):
+    session_id: str
+    queue_ids: list[str]
+
+
+class UnqueueResult(Wire):
+    removed: list[str]
+    """The ids that were still queued."""
+
+
+class AnswerParams(Wire):
+    """Answers an open approval from anywhere; the first answer wins."""
+
+    approval_id: str
+    option_id: str
+    reason: str | None = None
+
+
+class EmptyResult(Wire):
+    pass
+
+
+class EventsParams(Wire):
+    """For a client that lost its view, not its process."""
+
+    session_id: str
+    epoch: str
+    after_seq: int = Field(ge=0)
+    limit: int = Field(default=1000, ge=1, le=10_000)
 
 
 class StateParams(Wire):
@@ -282,6 +321,29 @@ class StateResult(Wire):
 
     def to_wire(self) -> JsonDict:
         return {"sessions": [{"usage": None, **session.to_wire()} for session in self.sessions]}
+
+
+class SnapshotModel(Wire):
+    """A session as it stands, for a client that knows nothing of it (any more)."""
+
+    epoch: str
+    seq: int
+    """Of the last event that is contained."""
+    state: SessionState
+    messages: list[JsonDict]
+    """As in message_end."""
+    streaming_message: JsonDict | None = None
+    """`{id, role, content}` as far as it has come."""
+
+
+class EventsResult(Wire):
+    """Either the events, or a snapshot when the epoch is not ours or the events are not kept any more."""
+
+    events: list[JsonDict] | None = None
+    """Params of agent/event; ended messages and calls without their updates."""
+    through_seq: int | None = None
+    more: bool | None = None
+    snapshot: SnapshotModel | None = None
 
 
 class HunkModel(Wire):

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 
-from pilothouse_agent.kernel.events import Event, MessageEnd, Notice, ToolExecutionEnd, ToolExecutionUpdate
+from pilothouse_agent.kernel.events import Event, Notice, ToolExecutionEnd, ToolExecutionUpdate
 from pilothouse_agent.kernel.hooks import FinishedCall, Hooks, ResultPatch
 from pilothouse_agent.kernel.json_types import JsonObject
-from pilothouse_agent.kernel.messages import AssistantMessage, ToolCall
+from pilothouse_agent.kernel.messages import ToolCall
 from pilothouse_agent.kernel.ports import ToolContext
-from pilothouse_agent.kernel.request import Delta
 from pilothouse_agent.kernel.settings import RunSettings
 from pilothouse_agent.kernel.tooling import ToolError, ToolResult
 from support.footprints import EVERYTHING, turns_of_the_loop
-from support.kernel import Bench, FakeTool, Gate, asks, bench, block, call, echo_tool, says, soon
+from support.kernel import FakeTool, Gate, asks, bench, block, call, echo_tool, says, soon
 
 RAN = "Aborted while it was running."
 NOT_RUN = "Aborted: the call did not run."
@@ -62,16 +60,6 @@ class Writer(Worker):
             await self._wait()
             self.steps.append("written")
         return ToolResult.text("Wrote /a.")
-
-
-def aborting(b: Bench, when: Callable[[Event], bool]) -> None:
-    """Abort as soon as such an event is published."""
-
-    def listener(event: Event) -> None:
-        if when(event):
-            b.agent.abort()
-
-    b.agent.subscribe(listener)
 
 
 @pytest.mark.covers("T8", "A5", "K60")
@@ -149,44 +137,6 @@ async def test_an_abort_inside_a_before_hook_ends_it_and_its_call_does_not_run()
 
     assert b.shown[2:] == [f"R c1:{NOT_RUN}!", f"R c2:{NOT_RUN}!"]
     assert (echo.ran, seen) == ([], ["c1"])
-
-
-@pytest.mark.covers("T8", "E3", "K63")
-async def test_after_an_abort_at_the_end_of_the_message_no_body_runs_and_every_call_is_told_of() -> None:
-    echo = echo_tool()
-    b = bench(asks(call("c1", "echo"), call("c2", "echo")), tools=[echo])
-    aborting(b, lambda event: isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage))
-
-    await b.run("Hi")
-
-    assert echo.ran == []
-    assert b.events.turns[2:] == [
-        "ME(A,toolUse)",
-        "XS c1",
-        "XE c1 aborted",
-        "XS c2",
-        "XE c2 aborted",
-        "ME(R,c1 error)",
-        "ME(R,c2 error)",
-        "TE1",
-        "AE aborted",
-    ]
-
-
-@pytest.mark.covers("T8", "L3", "K59")
-async def test_a_call_that_was_still_being_streamed_is_not_stored() -> None:
-    arrived, echo = Gate(), echo_tool()
-    unfinished = Delta("toolCall", 2, '{"v": ', "c2", "echo")
-    b = bench([Delta("text", 0, "So"), call("c1", "echo", index=1), unfinished, arrived], tools=[echo])
-    run = b.agent.prompt("Hi")
-    await arrived.arrival()
-    await turns_of_the_loop(5)
-
-    b.agent.abort()
-    await soon(run)
-
-    broken_off = "R c1:Aborted: the answer broke off before this call could run.!"
-    assert (b.shown, echo.ran) == (["U:Hi", "A:So [c1] (aborted)", broken_off], [])
 
 
 @pytest.mark.covers("T7", "T8", "K64")

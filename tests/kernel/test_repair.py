@@ -134,7 +134,7 @@ def test_the_built_in_conversion_sends_custom_messages_only_when_meant_for_the_m
 
 @pytest.mark.covers("L2", "R155")
 def test_the_size_of_the_history_is_measured_where_the_provider_said_and_guessed_where_not() -> None:
-    measured = AssistantMessage("a", block("x" * 400), NOW, "m", "stop", Usage(1000, 50))
+    measured = AssistantMessage("a", (TextBlock("x" * 400),), NOW, "m", "stop", Usage(1000, 50))
     transcript = Transcript([USER, measured])
     assert transcript.tokens == 1050
 

@@ -42,7 +42,7 @@ def state_in(phase: Phase) -> State:
 
 
 @pytest.mark.covers("S1")
-@pytest.mark.parametrize(("source", "target"), itertools.product(PHASES, PHASES))
+@pytest.mark.parametrize(("source", "target"), list(itertools.product(PHASES, PHASES)))
 def test_only_legal_moves_between_phases_are_made(source: Phase, target: Phase) -> None:
     state = state_in(source)
 
@@ -85,10 +85,6 @@ async def test_every_move_is_published_with_its_reason() -> None:
         ("retry", "turn", "retry"),
         ("turn", "idle", "completed"),
     ]
-    b.events.clear()
-    b.agent.steer("S")
-    await soon(b.agent.continue_())
-    assert b.events.phases[0] == ("idle", "turn", "prompt")
 
 
 def ending_in(stop: RunStop) -> Bench:

@@ -11,9 +11,8 @@ from pilothouse_agent.kernel.hooks import BlockCall, ChangeArguments, FinishedCa
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import AssistantMessage, ToolCall
 from pilothouse_agent.kernel.ports import ToolContext
-from pilothouse_agent.kernel.settings import RunSettings
 from pilothouse_agent.kernel.tooling import InvalidArguments, ToolError, ToolResult, Violation
-from support.kernel import FakeTool, Gate, asks, bench, block, call, echo_tool, says, shown
+from support.kernel import FakeTool, asks, bench, block, call, echo_tool, says, shown
 
 DETAILS: JsonObject = {"lines": 3}
 
@@ -60,47 +59,6 @@ async def test_a_blocked_call_gets_the_reason_and_no_after_hook() -> None:
     assert b.shown[2:4] == ["R c1:Blocked: not on Fridays!", "R c2:b"]
     assert [event.outcome for event in b.events.of(ToolExecutionEnd)] == ["blocked", "ok"]
     assert (tool.ran, finished) == ([{"v": "b"}], ["c2"])
-
-
-@pytest.mark.covers("T5", "K35")
-async def test_a_before_hook_that_raises_fails_its_call_only() -> None:
-    def decide(call: ToolCall) -> None:
-        if call.id == "c1":
-            raise RuntimeError("hook broke")
-
-    tool = echo_tool()
-    b = bench(asks(call("c1", "echo"), call("c2", "echo")), says("done"), tools=[tool], hooks=before(decide))
-
-    await b.run("Hi")
-
-    assert b.shown[2:] == [
-        "R c1:The before_tool_call hook failed: RuntimeError: hook broke!",
-        "R c2:ok",
-        "A:done",
-    ]
-    assert len(tool.ran) == 1
-
-
-@pytest.mark.covers("T5", "K35")
-async def test_a_before_hook_over_its_limit_fails_its_call() -> None:
-    never = Gate()
-
-    async def hook(call: ToolCall, signal: object) -> None:
-        await never()
-
-    tool = echo_tool()
-    b = bench(
-        asks(call("c1", "echo")),
-        says("done"),
-        tools=[tool],
-        hooks=Hooks(before_tool_call=(hook,)),
-        settings=RunSettings(hook_limit=0.01),
-    )
-
-    await b.run("Hi")
-
-    assert b.shown[2:] == ["R c1:The before_tool_call hook did not answer within 0.01 s.!", "A:done"]
-    assert tool.ran == []
 
 
 @pytest.mark.covers("K36", "T1")
@@ -186,8 +144,8 @@ async def test_an_after_hook_may_turn_the_error_flag(*, was: bool, becomes: bool
     assert b.shown[2] == f"R c1:text{'!' if becomes else ''}"
 
 
-@pytest.mark.covers("T5", "K39")
-async def test_an_after_hook_that_raises_fails_its_call_but_not_the_news_of_what_changed() -> None:
+@pytest.mark.covers("K39")
+async def test_an_after_hook_that_raises_does_not_suppress_the_news_of_what_changed() -> None:
     change = FileChanged("/a", "modify", "disk", 1, 0, "")
 
     def decide(finished: FinishedCall) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from copy import deepcopy
 from itertools import pairwise
 from typing import Any
 
@@ -79,7 +80,7 @@ def test_values_of_any_type_anywhere_end_in_one_terminal_event(
 ) -> None:
     chunks = json.loads(json.dumps(CHUNKS))
     for path, value in changes:
-        _put(chunks, path, value)
+        _put(chunks, path, deepcopy(value))
     _outcome(b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks), [])
 
 

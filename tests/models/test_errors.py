@@ -174,6 +174,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.integers(300, 599), st.binary() | JSON.map(lambda value: json.dumps(value).encode()), st.text())
 def test_no_body_and_no_header_can_break_the_judging(status: int, body: bytes, header: str) -> None:
     headers = {"retry-after": header, "retry-after-ms": header, "x-should-retry": header}

@@ -29,7 +29,12 @@ def _cases(kind: str) -> list[Any]:
     metas = [json.loads(path.read_bytes()) for path in sorted(DATA.glob("*.json"))]
     chosen = [meta for meta in metas if meta["wire"] == "openai-chat" and meta["kind"] == kind]
     absent = pytest.param(None, marks=pytest.mark.skip("the shared streams are not beside this project"))
-    return [pytest.param(meta, id=meta["id"]) for meta in chosen] or [absent]
+    return [pytest.param(meta, id=meta["id"], marks=_marks(meta)) for meta in chosen] or [absent]
+
+
+def _marks(meta: Any) -> list[pytest.MarkDecorator]:
+    pauses = sum(step.get("sleep_ms", 0) for step in meta["delivery"].get("steps", []))
+    return [pytest.mark.slow] if pauses > 500 else []
 
 
 @pytest.mark.parametrize("meta", _cases("stream"))

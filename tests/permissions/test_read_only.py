@@ -77,7 +77,8 @@ def test_programs_in_an_argument_that_write_or_run_ask(line: str) -> None:
     "line",
     [
         "sed -n 1,5p f",
-        "sed -ne '/a/,/b/p' f",
+        "sed -ne '1,3p' f",
+        "sed -n '/a/,/b/p' f",
         "sed 's/a/b/g; 3d' f",
         "ls -la *.py",
         "cat a b | grep -n x | head -3",

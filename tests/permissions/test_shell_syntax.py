@@ -84,7 +84,7 @@ def test_every_simple_command_is_found(line: str, commands: list[str]) -> None:
         ">f ! a",
         "cat <<E\na\\\nE\nE\n",
         "a" * 200_000,
-        "(" * 100 + ")" * 100,
+        "( " * 100 + ")" * 100,
         "$(" * 100,
     ],
 )

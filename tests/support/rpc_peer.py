@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,7 +14,8 @@ __all__ = ["Plan", "Step", "peer", "received"]
 
 Step: TypeAlias = dict[str, Any]
 """One of: {"answer": result, "to": method}, {"error": error}, {"send": message}, {"raw": text},
-{"stderr": text}, {"exit": code}. An answer without `to` is one to the message itself."""
+{"stderr": text}, {"signal": number} to the process that started it, {"exit": code}. An answer
+without `to` is one to the message itself."""
 Plan: TypeAlias = dict[str, list[Step]]
 """Steps by method; answers to the peer's own requests come as `answer`. What is not named is answered
 with an empty object, and `exit` ends it."""
@@ -60,6 +62,8 @@ def _do(step: Step, method: str, ids: dict[str, Any]) -> None:
             sys.stdout.buffer.flush()
         case {"stderr": text}:
             sys.stderr.write(text)
+        case {"signal": number}:
+            os.kill(os.getppid(), number)
         case {"exit": code}:
             sys.exit(code)
         case _:

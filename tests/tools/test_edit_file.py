@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pilothouse_agent.kernel.events import FileChanged, Location
+from pilothouse_agent.kernel.json_types import JsonValue
 from pilothouse_agent.kernel.messages import TextBlock
 from pilothouse_agent.kernel.tooling import (
     FileDiff,
@@ -24,27 +25,24 @@ from support.context import RecordingContext
 from support.file_tools import FileTools
 
 
-async def test_the_result_shows_the_changed_place_and_tells_of_the_change(
-    tools: FileTools, folder: Path
-) -> None:
+async def test_the_result_shows_the_changed_place_and_tells_of_it(tools: FileTools, folder: Path) -> None:
     path = folder / "a.py"
     path.write_text("1\n2\n3\n4\n5\n6\n7\n8\n9\n")
     call = await tools.bind(
         "edit_file", path="a.py", edits=[{"old_text": "5", "new_text": "five\nfive and a half"}]
     )
-    hunk = Hunk(
-        2, 2, (" 2\n", " 3\n", " 4\n", "-5\n", "+five\n", "+five and a half\n", " 6\n", " 7\n", " 8\n")
+    text = (
+        "Edited a.py: 2 lines added, 1 removed.\n"
+        "[lines 2-9 are now]\n2\n3\n4\nfive\nfive and a half\n6\n7\n8\n"
     )
+    lines: list[JsonValue] = [" 2\n", " 3\n", " 4\n", "-5\n", "+five\n", "+five and a half\n"]
+    lines += [" 6\n", " 7\n", " 8\n"]
     assert await call.execute(RecordingContext("c1")) == ToolResult(
-        (
-            TextBlock(
-                "Edited a.py: 2 lines added, 1 removed.\n[lines 2-9 are now]\n2\n3\n4\nfive\nfive and a half\n6\n7\n8\n"
-            ),
-        ),
+        (TextBlock(text),),
         details={
             "path": str(path),
             "change": "modify",
-            "hunks": [{"oldStart": 2, "newStart": 2, "lines": list(hunk.lines)}],
+            "hunks": [{"oldStart": 2, "newStart": 2, "lines": lines}],
         },
         locations=(Location(str(path), 5),),
         effects=(FileChanged(str(path), "modify", "disk", 2, 1, "c1"),),
@@ -202,7 +200,8 @@ async def test_a_large_change_is_shown_in_part(tools: FileTools, folder: Path) -
 async def test_a_text_without_final_newline_is_told(tools: FileTools, folder: Path) -> None:
     (folder / "a").write_text("1\n2")
     assert await tools.edit("a", ("2", "two")) == (
-        "Edited a: 1 line added, 1 removed.\n[lines 1-2 are now]\n1\ntwo\n[No newline at the end of the file.]\n"
+        "Edited a: 1 line added, 1 removed.\n[lines 1-2 are now]\n1\ntwo\n"
+        "[No newline at the end of the file.]\n"
     )
 
 
@@ -257,9 +256,7 @@ async def test_the_preview_is_made_from_the_planned_text(tools: FileTools, folde
 
 
 @pytest.mark.covers("R017")
-async def test_an_edit_that_cannot_match_is_refused_before_anybody_is_asked(
-    tools: FileTools, folder: Path
-) -> None:
+async def test_an_edit_that_cannot_match_asks_nobody(tools: FileTools, folder: Path) -> None:
     (folder / "n").write_text("0\n1\n2\n")
     stale = await tools.bind("edit_file", path="n", old_text="1\n2\n3", new_text="x")
     missing = await tools.bind("edit_file", path="missing", old_text="1", new_text="x")
@@ -273,9 +270,7 @@ async def test_an_edit_that_cannot_match_is_refused_before_anybody_is_asked(
 
 
 @pytest.mark.covers("R025")
-async def test_the_call_tells_the_real_file_it_changes(
-    tools: FileTools, folder: Path, tmp_path: Path
-) -> None:
+async def test_the_call_tells_which_file_it_changes(tools: FileTools, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").write_text("A")
     (folder / "link").symlink_to(tmp_path / "outside")
     call = await tools.bind("edit_file", path="link", old_text="A", new_text="B")
@@ -300,7 +295,7 @@ async def test_paths_mean_the_same_to_every_tool_in_several_folders(tmp_path: Pa
     for place in (app, sdk):
         place.mkdir(parents=True)
         (place / "package.json").write_text("{}")
-    tools = FileTools(app, sdk)
+    tools = await asyncio.to_thread(FileTools, app, sdk)
     for name, arguments in (("read_file", {}), ("edit_file", {"old_text": "{}", "new_text": "[]"})):
         with pytest.raises(InvalidArguments, match=f"{app}/package.json, {sdk}/package.json"):
             await tools.bind(name, path="package.json", **arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from support.file_tools import FileTools
 
 
 @pytest.mark.covers("R046")
-async def test_the_bytes_are_exactly_the_content_and_a_missing_newline_is_told(
+async def test_the_bytes_are_the_content_and_a_missing_newline_is_told(
     tools: FileTools, folder: Path
 ) -> None:
     assert await tools.write("n", "x") == "Created n, 1 line.\n[No newline at the end of the file.]"
@@ -42,7 +43,8 @@ async def test_the_result_tells_of_the_new_file(tools: FileTools, folder: Path) 
 async def test_an_existing_file_is_replaced_only_after_it_was_read(tools: FileTools, folder: Path) -> None:
     (folder / "a").write_text("precious")
     assert await tools.refused("write_file", path="a", content="x") == (
-        "a was not replaced: it exists and has not been read. Read it with read_file first, then write it again."
+        "a was not replaced: it exists and has not been read. "
+        "Read it with read_file first, then write it again."
     )
     assert (folder / "a").read_text() == "precious"
     await tools.read("a")
@@ -78,7 +80,7 @@ async def test_reads_of_parts_add_up(tools: FileTools, folder: Path) -> None:
 async def test_a_read_of_one_session_does_not_count_for_another(tools: FileTools, folder: Path) -> None:
     (folder / "a").write_text("v1")
     await tools.read("a")
-    other = FileTools(folder, queue=tools.queue)
+    other = await asyncio.to_thread(FileTools, folder, queue=tools.queue)
     assert "has not been read" in await other.refused("write_file", path="a", content="x")
 
 
@@ -111,9 +113,7 @@ async def test_the_preview_shows_the_file_before_and_after(tools: FileTools, fol
 
 
 @pytest.mark.covers("R017")
-async def test_a_write_that_cannot_succeed_is_refused_before_anybody_is_asked(
-    tools: FileTools, folder: Path
-) -> None:
+async def test_a_write_that_cannot_succeed_asks_nobody(tools: FileTools, folder: Path) -> None:
     (folder / "binary").write_bytes(b"\0")
     for path, content in (("binary", "x"), (".", "x"), ("a", "\0"), ("a", "\ud800")):
         call = await tools.bind("write_file", path=path, content=content)

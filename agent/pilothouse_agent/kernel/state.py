@@ -105,17 +105,20 @@ class State:
         if target == "idle":
             self.streaming = None
             self.pending_tool_calls.clear()
+            self._pending_writes = Counter()
         return PhaseChange(source, target, reason)
 
     @contextmanager
     def writing(self, path: str) -> Generator[None]:
-        self._pending_writes[path] += 1
+        # A write that outlives its run ends in that run's count, not in the next one's.
+        writes = self._pending_writes
+        writes[path] += 1
         try:
             yield
         finally:
-            self._pending_writes[path] -= 1
-            if not self._pending_writes[path]:
-                del self._pending_writes[path]
+            writes[path] -= 1
+            if not writes[path]:
+                del writes[path]
 
     def apply(self, event: Event) -> None:
         match event:

@@ -39,11 +39,14 @@ class CommandPattern:
     @classmethod
     def parse(cls, text: str) -> CommandPattern:
         """Raises `ValueError` when there is no word in it or a quote is not closed."""
-        words = tuple(shlex.split(text))
+        try:
+            words = tuple(shlex.split(text))
+        except ValueError:
+            raise ValueError("it has a quote that is not closed") from None
         if len(words) > 1 and words[-1] == "*":
             words = words[:-1]
         if not words:
-            raise ValueError("a command pattern needs at least one word")
+            raise ValueError("a pattern for commands needs at least one word")
         return cls(words)
 
     def __str__(self) -> str:

@@ -60,8 +60,10 @@ class PathJudge:
         return (*(glob for glob in PROTECTED_GLOBS if glob not in shown), *below, *folders)
 
     def display(self, path: str) -> str:
-        folder = self._folder_of(path)
-        return path if folder is None or len(self._folders) > 1 else os.path.relpath(path, folder)
+        """As short as is clear; the folder itself is `.`."""
+        if self._folder_of(path) is None or len(self._folders) > 1:
+            return path
+        return self._from_folder(path).lstrip(os.sep) or os.curdir
 
     def _folder_of(self, path: str) -> str | None:
         for folder in self._folders:

@@ -26,8 +26,8 @@ def compile_pattern(pattern: str, *, folders: Sequence[str], home: str, ignore_c
         source = f"(?:{anchors})/" + _translated(pattern.removeprefix("./"))
     try:
         return re.compile(f"{source}(?:/.*)?", re.DOTALL | (re.IGNORECASE if ignore_case else 0))
-    except re.error as error:
-        raise ValueError(f"{pattern!r} is no pattern for paths ({error})") from None
+    except re.error:
+        raise ValueError("a range of characters in it runs backwards") from None
 
 
 def _translated(pattern: str) -> str:

@@ -40,7 +40,7 @@ class RunOptions:
 def parse_run(arguments: Sequence[str]) -> RunOptions:
     """Raises SystemExit, as argparse does: 2 after a word on stderr, 0 after --help."""
     parser = _parser()
-    given = parser.parse_args(arguments)
+    given = parser.parse_args(_with_prompt_attached(arguments))
     if given.session is not None:
         parser.error(_NO_SESSIONS)
     settings: dict[str, Any] = dict(given.set)
@@ -86,6 +86,18 @@ def _parser() -> ArgumentParser:
     add("--set", metavar="KEY=VALUE", type=_setting, action="append", default=[], help="a setting")
     add("--quiet", action="store_true", help="no progress on standard error")
     return parser
+
+
+def _with_prompt_attached(arguments: Sequence[str]) -> list[str]:
+    """A prompt that begins with a dash is taken for an option unless it is one word with its -m."""
+    attached = list(arguments)
+    for index in range(len(attached) - 1):
+        if attached[index] == "--":
+            break
+        if attached[index] == "-m" and attached[index + 1].startswith("-"):
+            attached[index : index + 2] = [f"-m{attached[index + 1]}"]
+            break
+    return attached
 
 
 def _prompt(parser: ArgumentParser, given: Namespace) -> str:

@@ -13,6 +13,7 @@ __all__ = ["Stop", "Stopped", "Stops"]
 
 T = TypeVar("T")
 
+_CANCELLING = 1.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -86,6 +87,7 @@ class Stops:
         finally:
             task.cancel()
         self.stop(Stop.TIMED_OUT)
+        await asyncio.wait({task}, timeout=_CANCELLING)
         raise Stopped
 
 

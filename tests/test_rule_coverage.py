@@ -1,0 +1,48 @@
+"""Every rule of kernel.md is pinned by a test, and no test names a rule that does not exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from field_reports import FIELD_REPORTS
+from support.marks import covered
+
+SHARED = Path(__file__).parents[2] / "shared"
+COUNTS = {"B": 5, "S": 3, "A": 8, "L": 9, "E": 6, "T": 10, "Q": 4, "F": 6, "P": 4}
+RULES = [f"{letter}{number}" for letter, count in COUNTS.items() for number in range(1, count + 1)]
+SCENARIOS = [f"K{number}" for number in range(1, 141) if number not in (40, 54)]
+NOT_YET = {
+    "E6": "sequence numbers are given by the server's outbox",
+    "F6": "documents with unsaved text belong to the editor's file port",
+}
+"""Rules that are pinned by parts still to come."""
+
+
+def listed(file: str, pattern: str) -> set[str]:
+    path = SHARED / file
+    if not path.exists():
+        pytest.skip(f"{file} is not beside this repository")
+    return set(re.findall(pattern, path.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_the_rules_are_those_of_the_contract() -> None:
+    assert sorted(RULES) == sorted(listed("kernel.md", r"^- ([A-Z]\d+) "))
+
+
+def test_the_scenarios_are_those_of_their_list() -> None:
+    numbers = listed("kernel-scenarios.md", r"(?:^|\. )(\d+)\. ")
+
+    assert sorted(SCENARIOS) == sorted(f"K{number}" for number in numbers)
+
+
+def test_every_rule_is_pinned_by_a_test() -> None:
+    assert [rule for rule in RULES if rule not in covered()] == list(NOT_YET)
+
+
+def test_no_test_names_an_unknown_id() -> None:
+    known = {*RULES, *SCENARIOS, *FIELD_REPORTS}
+
+    assert {name: places for name, places in covered().items() if name not in known} == {}
