@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
 from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.tooling import FileDiff
+from pilothouse_agent.tools.visible import visible
 from pilothouse_server import method_names as names
 from pilothouse_server import protocol
-from pilothouse_server.transport.rpc import AgentProtocol
+from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import options_to_wire
 
-__all__ = ["ClientApprover"]
+__all__ = ["ClientApprover", "MessageApprover"]
+
+_SHOWN_LINES = 20
+_TITLES = {"rejectOnce": "Reject", "allowOnce": "Allow", "allowAlways": "Allow for this session"}
+"""Exact, because some clients answer with the title alone and some by its letter."""
 
 
 class ClientApprover:
     """Puts the questions of one session to a client that declared `approvals`."""
 
-    def __init__(self, rpc: AgentProtocol, session_id: str) -> None:
+    def __init__(self, rpc: Rpc, session_id: str) -> None:
         self._rpc = rpc
         self._session_id = session_id
 
@@ -33,6 +39,44 @@ class ClientApprover:
         except ValidationError:
             return None
         return Answer(result.option_id, result.reason, result.stop, by="client")
+
+
+class MessageApprover:
+    """Asks by `window/showMessageRequest`, for clients that know nothing of us.
+
+    One such message is open per connection, because editors show one at a time and answer them in
+    whatever order. Reject comes first: it is what a closed dialog or a stray key should mean.
+    """
+
+    def __init__(self, rpc: Rpc, turn: asyncio.Lock) -> None:
+        self._rpc = rpc
+        self._turn = turn
+
+    async def ask(self, question: Question) -> Answer | None:
+        options = {_TITLES[option.kind]: option.id for option in question.options if option.kind in _TITLES}
+        titles = sorted(options, key=lambda title: title != "Reject")
+        params = {
+            "type": 2,
+            "message": _message(question),
+            "actions": [{"title": title} for title in titles],
+        }
+        async with self._turn:
+            chosen = await self._rpc.request(names.SHOW_MESSAGE_REQUEST, params, limit=None)
+        title: object = cast("dict[str, Any]", chosen).get("title") if isinstance(chosen, dict) else None
+        return Answer(options[title], by="client") if isinstance(title, str) and title in options else None
+
+
+def _message(question: Question) -> str:
+    """The title, then the command or as much of the diff as a dialog can hold."""
+    lines = [f"Pilothouse: {question.title}?"]
+    preview = question.preview
+    if preview is not None and preview.command is not None:
+        lines.append(preview.command)
+    for diff in preview.diffs if preview is not None else ():
+        lines += [line.rstrip("\r\n") for hunk in diff.hunks for line in hunk.lines if line[:1] in "+-"]
+    if len(lines) > _SHOWN_LINES:
+        lines[_SHOWN_LINES:] = [f"… {len(lines) - _SHOWN_LINES} more lines"]
+    return "\n".join(visible(line) for line in lines)
 
 
 def _params(question: Question, session_id: str) -> dict[str, Any]:

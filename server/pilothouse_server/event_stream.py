@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
-from pilothouse_agent.kernel.events import Event, MessageUpdate, ToolExecutionUpdate
+from pilothouse_agent.kernel.events import (
+    Event,
+    MessageEnd,
+    MessageUpdate,
+    ToolExecutionEnd,
+    ToolExecutionUpdate,
+)
 from pilothouse_server import method_names as names
+from pilothouse_server.journal import Journal
 from pilothouse_server.transport.codec import encode
 from pilothouse_server.transport.outbox import Outgoing
 from pilothouse_server.wire import event_to_wire, timestamp
@@ -16,6 +22,7 @@ __all__ = ["EventStream", "OutgoingEvent"]
 _PROGRESS_ROOM = 64 * 1024
 """Characters of merged tool progress kept; older ones are dropped and counted."""
 _OVERHEAD = 300
+_HEAD = b'{"jsonrpc":"2.0","method":"%b","params":' % names.EVENT.encode()
 
 
 class EventStream:
@@ -26,17 +33,32 @@ class EventStream:
         self.epoch = epoch
         self.seq = 0
         """Of the last event that left."""
+        self.journal = Journal()
 
-    def stamp(self, event: OutgoingEvent) -> dict[str, Any]:
+    def encoded(self, event: Event, run_id: str | None, time: datetime) -> bytes:
+        """The params of the notification for an event that leaves now."""
         self.seq += 1
-        return {
+        params = {
             "sessionId": self.session_id,
-            "runId": event.run_id,
+            "runId": run_id,
             "epoch": self.epoch,
             "seq": self.seq,
-            "time": timestamp(event.time),
-            **event_to_wire(event.event),
+            "time": timestamp(time),
+            **event_to_wire(event),
         }
+        body = encode(params)
+        match event:
+            case MessageUpdate():
+                self.journal.add(self.seq, body, update_of=event.message_id)
+            case ToolExecutionUpdate():
+                self.journal.add(self.seq, body, update_of=event.tool_call_id)
+            case MessageEnd():
+                self.journal.add(self.seq, body, ends=event.message.id)
+            case ToolExecutionEnd():
+                self.journal.add(self.seq, body, ends=event.tool_call_id)
+            case _:
+                self.journal.add(self.seq, body)
+        return body
 
 
 class OutgoingEvent:
@@ -66,7 +88,7 @@ class OutgoingEvent:
 
     def body(self) -> bytes:
         self._join()
-        return encode({"jsonrpc": "2.0", "method": names.EVENT, "params": self.stream.stamp(self)})
+        return _HEAD + self.stream.encoded(self.event, self.run_id, self.time) + b"}"
 
     def _same_block(self, mine: MessageUpdate, other: MessageUpdate) -> bool:
         return mine.message_id == other.message_id and mine.content_index == other.content_index

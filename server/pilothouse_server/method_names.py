@@ -6,15 +6,21 @@ __all__ = [
     "ABORT",
     "ANSWER",
     "CANCEL",
+    "CONFIGURATION",
+    "CONFIGURATION_CHANGED",
     "EVENT",
     "EVENTS",
     "EXIT",
     "FOLLOW_UP",
     "INITIALIZE",
     "INITIALIZED",
+    "PROGRESS",
+    "PROGRESS_CANCEL",
+    "PROGRESS_CREATE",
     "PROMPT",
     "REQUEST_APPROVAL",
     "SESSION_NEW",
+    "SHOW_MESSAGE_REQUEST",
     "SHUTDOWN",
     "STATE",
     "STEER",
@@ -26,6 +32,12 @@ INITIALIZED = "initialized"
 SHUTDOWN = "shutdown"
 EXIT = "exit"
 CANCEL = "$/cancelRequest"
+CONFIGURATION = "workspace/configuration"
+CONFIGURATION_CHANGED = "workspace/didChangeConfiguration"
+PROGRESS = "$/progress"
+PROGRESS_CREATE = "window/workDoneProgress/create"
+PROGRESS_CANCEL = "window/workDoneProgress/cancel"
+SHOW_MESSAGE_REQUEST = "window/showMessageRequest"
 
 SESSION_NEW = "session/new"
 PROMPT = "agent/prompt"

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
-
-from pygls.lsp.server import LanguageServer
 
 from pilothouse_agent.kernel.errors import AgentBusy
 from pilothouse_agent.kernel.messages import ImageBlock, TextBlock, UserBlock
-from pilothouse_agent.kernel.questions import Question
+from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.run import RunResult
 from pilothouse_agent.session.agent_session import AgentSession, Delivery, Started
 from pilothouse_server import method_names as names
 from pilothouse_server import protocol
+from pilothouse_server.event_stream import EventStream
 from pilothouse_server.sessions import Sessions, fault
+from pilothouse_server.transport.codec import decode
 from pilothouse_server.transport.rpc import Waiting
-from pilothouse_server.typed import typed
+from pilothouse_server.typed import Methods
 from pilothouse_server.wire import (
+    content_to_wire,
     error_to_wire,
+    message_to_wire,
     options_to_wire,
     queued_to_wire,
     returned_to_wire,
@@ -28,20 +29,17 @@ from pilothouse_server.wire import (
 __all__ = ["register_methods"]
 
 
-def register_methods(server: LanguageServer, sessions: Callable[[], Sessions]) -> None:
-    """`sessions` is called at each request, since they exist only after `initialize`."""
+def register_methods(methods: Methods, book: Sessions) -> None:
 
-    @typed(server, names.SESSION_NEW, protocol.NewParams)
+    @methods.typed(names.SESSION_NEW, protocol.NewParams)
     def new(params: protocol.NewParams) -> protocol.NewResult:
-        book = sessions()
         session = book.create(
             cwd=params.cwd, folders=params.folders or (), model=params.model, mode=params.mode
         )
         return protocol.NewResult(session_id=session.id, epoch=book.epoch)
 
-    @typed(server, names.PROMPT, protocol.PromptParams)
+    @methods.typed(names.PROMPT, protocol.PromptParams)
     def prompt(params: protocol.PromptParams) -> protocol.AcceptedResult | Waiting:
-        book = sessions()
         if params.session_id is None:
             session = book.create(model=params.model, mode=params.mode)
         else:
@@ -55,26 +53,42 @@ def register_methods(server: LanguageServer, sessions: Callable[[], Sessions]) -
             return protocol.AcceptedResult(session_id=session.id, run_id=started.run_id)
         return Waiting(_settled(session, started), session.agent.abort)
 
-    @typed(server, names.STEER, protocol.MessageParams)
+    @methods.typed(names.STEER, protocol.MessageParams)
     def steer(params: protocol.MessageParams) -> protocol.DeliveryResult:
-        return _delivered(sessions().get(params.session_id).steer(_content(params)))
+        return _delivered(book.get(params.session_id).steer(_content(params)))
 
-    @typed(server, names.FOLLOW_UP, protocol.MessageParams)
+    @methods.typed(names.FOLLOW_UP, protocol.MessageParams)
     def follow_up(params: protocol.MessageParams) -> protocol.DeliveryResult:
-        return _delivered(sessions().get(params.session_id).follow_up(_content(params)))
+        return _delivered(book.get(params.session_id).follow_up(_content(params)))
 
-    @typed(server, names.ABORT, protocol.AbortParams)
+    @methods.typed(names.ABORT, protocol.AbortParams)
     def abort(params: protocol.AbortParams) -> Waiting:
-        session = sessions().get(params.session_id)
+        session = book.get(params.session_id)
         return Waiting(_aborted(session), lambda: None)
 
-    @typed(server, names.STATE, protocol.StateParams)
+    @methods.typed(names.STATE, protocol.StateParams)
     def state(params: protocol.StateParams) -> protocol.StateResult:
-        book = sessions()
         chosen = book.all() if params.session_id is None else [book.get(params.session_id)]
         return protocol.StateResult(sessions=[_state(session, book) for session in chosen])
 
-    _ = (new, prompt, steer, follow_up, abort, state)
+    @methods.typed(names.UNQUEUE, protocol.UnqueueParams)
+    def unqueue(params: protocol.UnqueueParams) -> protocol.UnqueueResult:
+        removed = book.get(params.session_id).unqueue(params.queue_ids)
+        return protocol.UnqueueResult(removed=list(removed))
+
+    @methods.typed(names.ANSWER, protocol.AnswerParams)
+    def answer(params: protocol.AnswerParams) -> protocol.EmptyResult:
+        given = Answer(params.option_id, params.reason, by="client")
+        if not any(session.agent.approvals.answer(params.approval_id, given) for session in book.all()):
+            text = f"There is no open approval {params.approval_id!r}; it may have been answered already."
+            raise fault(protocol.ALREADY_RESOLVED, text)
+        return protocol.EmptyResult()
+
+    @methods.typed(names.EVENTS, protocol.EventsParams)
+    def events(params: protocol.EventsParams) -> protocol.EventsResult:
+        return _events(params, book)
+
+    _ = (new, prompt, steer, follow_up, abort, state, unqueue, answer, events)
 
 
 async def _settled(session: AgentSession, started: Started) -> protocol.SettledResult:
@@ -127,6 +141,37 @@ def _state(session: AgentSession, book: Sessions) -> protocol.SessionState:
         "usage": usage_to_wire(usage) if usage is not None else None,
     }
     return protocol.SessionState.model_validate(wire)
+
+
+def _events(params: protocol.EventsParams, book: Sessions) -> protocol.EventsResult:
+    session, stream = book.get(params.session_id), book.stream(params.session_id)
+    kept = None
+    if params.epoch == stream.epoch:
+        kept = stream.journal.after(params.after_seq, params.limit + 1)
+    if kept is None:
+        return protocol.EventsResult(snapshot=_snapshot(session, stream, book))
+    more = len(kept) > params.limit
+    kept = kept[: params.limit]
+    through = kept[-1].seq if more else stream.seq
+    decoded = [decode(event.body) for event in kept]
+    return protocol.EventsResult(events=decoded, through_seq=through, more=more)
+
+
+def _snapshot(session: AgentSession, stream: EventStream, book: Sessions) -> protocol.SnapshotModel:
+    state = session.agent.state
+    streaming = state.streaming_message
+    partial = streaming and {
+        "id": streaming.id,
+        "role": "assistant",
+        "content": content_to_wire(streaming.content),
+    }
+    return protocol.SnapshotModel(
+        epoch=stream.epoch,
+        seq=stream.seq,
+        state=_state(session, book),
+        messages=[message_to_wire(message) for message in state.messages],
+        streaming_message=partial,
+    )
 
 
 def _approval(question: Question) -> dict[str, Any]:

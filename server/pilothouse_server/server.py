@@ -1,174 +1,171 @@
-"""The server: pygls' registry and LSP features on our own transport. Handlers are thin."""
+"""The server around the connection: answers `initialize` at once, loads its parts when they are needed."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import importlib
 import logging
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Callable
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any, cast
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, Any, cast
 
-from lsprotocol import types
-from pydantic import ValidationError
-from pygls.lsp.server import LanguageServer
-from pygls.protocol import default_converter, lsp_method
-
-from pilothouse_agent.kernel.json_types import JsonValue
-from pilothouse_agent.permissions.rules import Layer
-from pilothouse_agent.session.places import user_settings_path
-from pilothouse_agent.session.setting_keys import from_environment, load_file
-from pilothouse_agent.session.settings import Settings, merged
-from pilothouse_server import protocol
-from pilothouse_server.headless import CLIENT_NAME
-from pilothouse_server.methods import register_methods
-from pilothouse_server.sessions import Sessions
+from pilothouse_server import handshake
+from pilothouse_server import method_names as names
 from pilothouse_server.transport.descriptors import Wire, take_stdio
 from pilothouse_server.transport.life import Life
-from pilothouse_server.transport.rpc import NOT_INITIALIZED, AgentProtocol, RequestFault
+from pilothouse_server.transport.rpc import Part, RequestFault, Rpc
+
+if TYPE_CHECKING:
+    from pilothouse_server.agent_side import AgentSide
+    from pilothouse_server.lsp_side import LspSide
 
 __all__ = ["serve"]
 
 logger = logging.getLogger(__name__)
 
-_SETTLE = 2.0
+Json = dict[str, Any]
+
+_SETTLE = 1.0
 """Seconds the runs are given to settle when the server ends."""
+_CONFIGURATION = 5.0
+"""Seconds the client has to answer workspace/configuration."""
+_OF_THE_AGENT = ("agent/", "session/")
+_ALSO_OF_THE_AGENT = (names.PROGRESS_CANCEL,)
 
 
-class ServerProtocol(AgentProtocol):
-    @lsp_method(types.INITIALIZE)
-    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
-        result = yield from super().lsp_initialize(params)
-        result.capabilities.experimental = {
-            "pilothouse": {
-                "protocolVersion": protocol.PROTOCOL_VERSION,
-                "features": list(protocol.FEATURES),
-            }
-        }
-        return result
+class Server:
+    """One connection's server. Parts are loaded in a thread; messages for them are held in order."""
 
-
-class PilothouseServer(LanguageServer):
-    """One connection. `sessions` exist once the client has sent `initialize`."""
-
-    def __init__(
-        self, environment: Mapping[str, str], user_settings: Mapping[str, JsonValue], life: Life
-    ) -> None:
-        super().__init__(  # pyright: ignore[reportUnknownMemberType]
-            "pilothouse",
-            version("pilothouse"),
-            protocol_cls=ServerProtocol,
-            converter_factory=default_converter,
-        )
-        self._environment = environment
-        self._user_settings = user_settings
+    def __init__(self, life: Life) -> None:
+        self.rpc = Rpc(life.outbox, self)
         self._life = life
-        self._sessions: Sessions | None = None
-        self._parent: asyncio.Task[None] | None = None
-        self.rpc = cast("ServerProtocol", self.protocol)
-        self.rpc.outbox = life.outbox
-        self.rpc.on_shutdown = self.close_sessions
-        self.rpc.on_exit = lambda code: life.end(code, "exit", after_exit=True)
-        register_methods(self, self.sessions)
+        self._version = version("pilothouse")
+        self._initialize: Json = {}
+        self._client: handshake.Client | None = None
+        self._agent: AgentSide | None = None
+        self._lsp: LspSide | None = None
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._own = _Own(self)
 
-        @self.feature(types.INITIALIZE)
-        def open_connection(params: types.InitializeParams) -> None:
-            self._open(params)
+    def initialize(self, params: Json) -> Json:
+        self._initialize = params
+        client = self._client = handshake.introduce(params)
+        if client.process_id is not None:
+            self._tasks["parent"] = self._life.watch_parent(client.process_id)
+        return handshake.answer(client, self._version)
 
-        _ = open_connection
+    def part(self, method: str) -> Part | None:
+        if method in (names.INITIALIZED, names.CONFIGURATION_CHANGED):
+            return self._own
+        if method.startswith(_OF_THE_AGENT) or method in _ALSO_OF_THE_AGENT:
+            if self._agent is None:
+                self._once("agent", self._load_agent)
+            return self._agent
+        if self._lsp is None:
+            self._once("lsp", self._load_lsp)
+        return self._lsp
 
-    def sessions(self) -> Sessions:
-        """Raises a fault before `initialize`."""
-        if self._sessions is None:
-            raise RequestFault(NOT_INITIALIZED, "Send initialize first.")
-        return self._sessions
-
-    async def close_sessions(self) -> None:
+    async def shut_down(self) -> None:
         """Abort, settle and save every run; what they hold is given back."""
-        if self._sessions is not None:
-            await self._sessions.close(_SETTLE)
+        loading = self._tasks.get("agent")
+        if self._agent is None and loading is not None:
+            await asyncio.wait({loading})
+        if self._agent is not None:
+            await self._agent.close(_SETTLE)
+
+    def exit(self, code: int) -> None:
+        self._life.end(code, "exit", after_exit=True)
 
     async def tear_down(self) -> None:
         self.rpc.fail_outgoing()
-        await self.close_sessions()
+        await self.shut_down()
 
-    def report_server_error(self, error: Exception, source: object) -> None:
-        """To the log; a client is told by the answer to its request."""
-        logger.error("pygls reports: %s", error)
+    def warm(self) -> None:
+        """Load in the background what the client will surely need."""
+        self._once("agent", self._load_agent)
+        if self._client is not None and self._client.can("textDocument"):
+            self._once("lsp", self._load_lsp)
 
-    def _open(self, params: types.InitializeParams) -> None:
-        features, values = _declared(self.rpc.raw_initialize)
-        settings = self._settings(values, _layer(params.client_info))
-        self._sessions = Sessions(
-            self.rpc,
-            settings=settings,
-            environment=self._environment,
-            features=features,
-            folders=_folders(params),
-        )
-        if params.process_id is not None:
-            self._parent = self._life.watch_parent(params.process_id)
+    def pull_configuration(self) -> None:
+        self._tasks["configuration"] = asyncio.create_task(self._configure())
 
-    def _settings(self, declared: Mapping[str, JsonValue], layer: Layer) -> Settings:
-        """All layers together; what is wrong in them is logged and never stops the server."""
-        environment, complaints = from_environment(self._environment)
-        layers = {
-            Layer.USER: self._user_settings,
-            Layer.ENVIRONMENT: environment,
-            layer: declared,
-        }
-        settings, problems = merged(layers, trusted=False)
-        for problem in (*complaints, *problems):
-            logger.warning("%s", problem)
-        return settings
+    def _once(self, name: str, load: Callable[[], Any]) -> None:
+        if name not in self._tasks:
+            self._tasks[name] = asyncio.create_task(load())
+
+    async def _load_agent(self) -> None:
+        module = await _imported("pilothouse_server.agent_side")
+        places = await _imported("pilothouse_agent.session.places")
+        assert self._client is not None
+        settings = await asyncio.to_thread(places.user_settings, os.environ)
+        agent: AgentSide = module.AgentSide(self.rpc, self._client, os.environ, settings)
+        if self._gives_configuration():
+            agent.configure(await self._configuration())
+        self._agent = agent
+        self.rpc.resume()
+
+    async def _load_lsp(self) -> None:
+        module = await _imported("pilothouse_server.lsp_side")
+        lsp: LspSide = module.LspSide(self.rpc, self._version)
+        await lsp.initialize(self._initialize)
+        self._lsp = lsp
+        self.rpc.resume()
+
+    async def _configure(self) -> None:
+        if self._agent is not None and self._gives_configuration():
+            self._agent.configure(await self._configuration())
+
+    def _gives_configuration(self) -> bool:
+        return self._client is not None and self._client.can("workspace", "configuration")
+
+    async def _configuration(self) -> Json:
+        """The editor's settings for us; none when it does not answer in time or makes no sense."""
+        params = {"items": [{"section": "pilothouse"}]}
+        try:
+            answers = await self.rpc.request(names.CONFIGURATION, params, limit=_CONFIGURATION)
+        except (RequestFault, TimeoutError) as error:
+            logger.warning("The client did not give its configuration: %s", error or "no answer")
+            return {}
+        first = cast("list[Any]", answers)[0] if isinstance(answers, list) and answers else None
+        return cast("Json", first) if isinstance(first, dict) else {}
+
+
+class _Own:
+    """What the server itself hears."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def request(self, method: str, params: Json) -> Any:
+        raise RequestFault(-32601, f"{method} is a notification.")
+
+    def notification(self, method: str, params: Json) -> None:
+        if method == names.INITIALIZED:
+            self._server.warm()
+        else:
+            self._server.pull_configuration()
 
 
 def serve() -> int:
     """Serve the client on descriptors 0 and 1 until it ends; the exit code."""
     wire = take_stdio()
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    logging.getLogger("pygls").setLevel(logging.ERROR)
-    user_settings, complaints = load_file(user_settings_path(os.environ))
-    for complaint in complaints:
-        logger.warning("%s", complaint)
-    return asyncio.run(_serve(wire, user_settings))
+    return asyncio.run(_serve(wire))
 
 
-async def _serve(wire: Wire, user_settings: Mapping[str, JsonValue]) -> int:
+async def _serve(wire: Wire) -> int:
     life = Life(wire, asyncio.get_running_loop())
-    server = PilothouseServer(os.environ, user_settings, life)
+    server = Server(life)
     return await life.run(server.rpc, server.tear_down)
 
 
-def _declared(initialize: dict[str, Any]) -> tuple[protocol.ClientFeatures | None, dict[str, Any]]:
-    """What the client says of itself, and the settings it sends along. None: it did not say anything."""
-    options = _object(_object(initialize.get("initializationOptions")).get("pilothouse"))
-    capabilities = _object(initialize.get("capabilities"))
-    experimental = _object(capabilities.get("experimental")).get("pilothouse")
-    declared = {**_object(experimental), **options}
-    if experimental is None and "pilothouse" not in _object(initialize.get("initializationOptions")):
-        return None, {}
+async def _imported(name: str) -> Any:
+    """Import in a thread, without collecting garbage: everything it makes stays."""
+    gc.disable()
     try:
-        return protocol.ClientFeatures.model_validate(declared), _object(declared.get("settings"))
-    except ValidationError as error:
-        logger.warning("The client's declaration does not fit and is taken as empty: %s", error)
-        return protocol.ClientFeatures(), _object(declared.get("settings"))
-
-
-def _layer(client: types.ClientInfo | None) -> Layer:
-    """Our own headless client passes on what was typed; an editor's settings may come from the workspace."""
-    return Layer.COMMAND_LINE if client is not None and client.name == CLIENT_NAME else Layer.EDITOR
-
-
-def _folders(params: types.InitializeParams) -> list[str]:
-    uris = [folder.uri for folder in params.workspace_folders or ()]
-    if not uris and params.root_uri:
-        uris = [params.root_uri]
-    paths = [unquote(urlsplit(uri).path) for uri in uris if uri.startswith("file:")]
-    return paths or [str(Path.cwd())]
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        return await asyncio.to_thread(importlib.import_module, name)
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.kernel.events import Notice
+from pilothouse_agent.kernel.ports import Approver
 from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.registry import ModelRegistry, default_registry
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
@@ -18,10 +19,12 @@ from pilothouse_agent.session.agent_session import AgentSession
 from pilothouse_agent.session.create import SessionOptions, create_session
 from pilothouse_agent.session.settings import Settings
 from pilothouse_server import protocol
-from pilothouse_server.approvals import ClientApprover
+from pilothouse_server.approvals import ClientApprover, MessageApprover
 from pilothouse_server.bridge import Bridge
 from pilothouse_server.event_stream import EventStream
-from pilothouse_server.transport.rpc import INVALID_PARAMS, AgentProtocol, RequestFault
+from pilothouse_server.handshake import Client
+from pilothouse_server.progress import RunProgress
+from pilothouse_server.transport.rpc import INVALID_PARAMS, RequestFault, Rpc
 
 __all__ = ["Sessions", "fault", "invalid"]
 
@@ -30,6 +33,7 @@ __all__ = ["Sessions", "fault", "invalid"]
 class _Open:
     session: AgentSession
     stream: EventStream
+    progress: RunProgress
 
 
 class Sessions:
@@ -37,17 +41,13 @@ class Sessions:
 
     def __init__(
         self,
-        rpc: AgentProtocol,
+        rpc: Rpc,
         *,
         settings: Settings,
         environment: Mapping[str, str],
-        features: protocol.ClientFeatures | None,
-        folders: Sequence[str],
+        client: Client,
+        features: protocol.ClientFeatures,
     ) -> None:
-        """`features` is None for a client that did not declare itself: it gets no events.
-
-        `folders` are the workspace's, absolute paths; the first is the default working folder.
-        """
         self.epoch = secrets.token_hex(4)
         self.settings = settings
         self.models: ModelRegistry = default_registry(
@@ -55,9 +55,11 @@ class Sessions:
         )
         self._rpc = rpc
         self._environment = environment
+        self._client = client
         self._features = features
-        self._folders = tuple(folders)
+        self._folders = client.folders
         self._queue = WriteQueue()
+        self._one_message = asyncio.Lock()
         self._open: dict[str, _Open] = {}
 
     def all(self) -> list[AgentSession]:
@@ -69,6 +71,11 @@ class Sessions:
         if entry is None:
             raise fault(protocol.UNKNOWN_SESSION, f"There is no session {session_id!r} in this server.")
         return entry.session
+
+    def stream(self, session_id: str) -> EventStream:
+        """Raises the `unknownSession` fault."""
+        self.get(session_id)
+        return self._open[session_id].stream
 
     def create(
         self,
@@ -82,7 +89,7 @@ class Sessions:
         session_id = f"session_{secrets.token_hex(6)}"
         places = [_folder(cwd)] if cwd else list(self._folders[:1])
         places += [_folder(folder) for folder in folders] or list(self._folders[1:] if not cwd else [])
-        approver = ClientApprover(self._rpc, session_id) if self._asks() else None
+        approver = self._approver(session_id)
         session, complaints = create_session(
             SessionOptions(
                 session_id=session_id,
@@ -97,9 +104,12 @@ class Sessions:
             approver=approver,
         )
         stream = EventStream(session_id, self.epoch)
-        if self._features is not None:
+        progress = RunProgress(self._rpc, session.agent.abort)
+        if self._client.wants_events:
             session.agent.subscribe(Bridge(session.agent, stream, self._rpc.outbox))
-        self._open[session_id] = _Open(session, stream)
+        if self._client.can("window", "workDoneProgress"):
+            session.agent.subscribe(progress)
+        self._open[session_id] = _Open(session, stream, progress)
         for complaint in complaints:
             session.agent.notify(Notice("warning", complaint, "settings"))
         return session
@@ -109,8 +119,23 @@ class Sessions:
         await asyncio.gather(*(entry.session.close(limit) for entry in self._open.values()))
         await self.models.aclose()
 
-    def _asks(self) -> bool:
-        return self._features is not None and self._features.approvals
+    def configure(self, settings: Settings) -> None:
+        """For new sessions, and for the next runs of those that are open."""
+        self.settings = settings
+        for entry in self._open.values():
+            entry.session.configure(settings)
+
+    def cancel_progress(self, token: object) -> None:
+        for entry in self._open.values():
+            entry.progress.cancel(token)
+
+    def _approver(self, session_id: str) -> Approver | None:
+        """How this client can be asked; None when it cannot."""
+        if self._features.approvals:
+            return ClientApprover(self._rpc, session_id)
+        if self._client.can("window", "showMessage"):
+            return MessageApprover(self._rpc, self._one_message)
+        return None
 
     def _model(self, model: str | None) -> str:
         chosen = model or self.settings.model

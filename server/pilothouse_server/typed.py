@@ -1,40 +1,54 @@
-"""Requests as typed functions: params validated, faults as JSON-RPC errors."""
+"""Methods as typed functions: params validated, faults as JSON-RPC errors."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pydantic import ValidationError
-from pygls.lsp.server import LanguageServer
 
 from pilothouse_server.protocol import Wire
-from pilothouse_server.transport.rpc import INVALID_PARAMS, RequestFault, Waiting
+from pilothouse_server.transport.rpc import INVALID_PARAMS, METHOD_NOT_FOUND, RequestFault, Waiting
 
-__all__ = ["typed"]
+__all__ = ["Methods"]
 
 P = TypeVar("P", bound=Wire)
-Handler = Callable[[P], Any]
+Outcome: TypeAlias = "Wire | Awaitable[Wire] | Waiting"
 
 
-def typed(
-    server: LanguageServer, method: str, params: type[P]
-) -> Callable[[Callable[[P], Wire | Awaitable[Wire] | Waiting]], None]:
-    """Register a function of validated params; it admits the request synchronously and returns the
-    result, an awaitable of it, or `Waiting`."""
+class Methods:
+    """A part of the server made of typed functions."""
 
-    def register(handler: Callable[[P], Wire | Awaitable[Wire] | Waiting]) -> None:
-        def feature(raw: Any) -> Any:
-            outcome = handler(_validated(params, raw, method))
-            if isinstance(outcome, Wire):
-                return outcome.to_wire()
-            if isinstance(outcome, Waiting):
-                return Waiting(_to_wire(outcome.answer), outcome.on_cancel)
-            return _to_wire(outcome)
+    def __init__(self) -> None:
+        self._handlers: dict[str, Callable[[Any], Any]] = {}
 
-        server.feature(method)(feature)
+    def typed(self, method: str, params: type[P]) -> Callable[[Callable[[P], Outcome]], None]:
+        """Register a function of validated params. It admits the request in one synchronous step and
+        returns the result, an awaitable of it, or `Waiting`."""
 
-    return register
+        def register(handler: Callable[[P], Outcome]) -> None:
+            self._handlers[method] = lambda raw: _to_wire(handler(_validated(params, raw, method)))
+
+        return register
+
+    def heard(self, method: str) -> Callable[[Callable[[dict[str, Any]], None]], None]:
+        """Register a function of a notification's params as they came."""
+
+        def register(handler: Callable[[dict[str, Any]], None]) -> None:
+            self._handlers[method] = handler
+
+        return register
+
+    def request(self, method: str, params: dict[str, Any]) -> Any:
+        handler = self._handlers.get(method)
+        if handler is None:
+            raise RequestFault(METHOD_NOT_FOUND, f"There is no method {method!r}.")
+        return handler(params)
+
+    def notification(self, method: str, params: dict[str, Any]) -> None:
+        handler = self._handlers.get(method)
+        if handler is not None:
+            handler(params)
 
 
 def _validated(model: type[P], raw: Any, method: str) -> P:
@@ -50,5 +64,13 @@ def _validated(model: type[P], raw: Any, method: str) -> P:
         raise RequestFault(INVALID_PARAMS, text, {"violations": violations}) from None
 
 
-async def _to_wire(answer: Awaitable[Wire]) -> Any:
+def _to_wire(outcome: Outcome) -> Any:
+    if isinstance(outcome, Wire):
+        return outcome.to_wire()
+    if isinstance(outcome, Waiting):
+        return Waiting(_awaited(outcome.answer), outcome.on_cancel)
+    return _awaited(outcome)
+
+
+async def _awaited(answer: Awaitable[Wire]) -> Any:
     return (await answer).to_wire()

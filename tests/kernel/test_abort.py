@@ -33,6 +33,7 @@ from support.kernel import (
     says,
     soon,
 )
+from support.permissions import STOP, FakePermissions, FakeUser
 
 
 @pytest.mark.covers("A5", "K58", "R163")
@@ -304,6 +305,26 @@ async def test_a_listener_that_hangs_has_one_limit_to_finish_after_the_abort() -
 
     assert result.stop_reason == "aborted"
     assert "NO listenerTimeout" in b.lines
+
+
+@pytest.mark.covers("A5", "P2")
+async def test_a_question_answered_with_stop_gives_listeners_no_longer_than_an_abort() -> None:
+    hung = Gate()
+    b = bench(
+        asks(call("c1", "echo")),
+        tools=[echo_tool()],
+        permissions=FakePermissions(),
+        approver=FakeUser(STOP),
+        settings=RunSettings(abort_listener_limit=0.02),
+    )
+
+    async def hang(event: Event) -> None:
+        if event.type == "turn_end":
+            await hung()
+
+    b.agent.subscribe(hang)
+
+    assert (await soon(b.agent.prompt("Hi"), limit=1)).stop_reason == "aborted"
 
 
 @pytest.mark.covers("A5")

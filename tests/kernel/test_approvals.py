@@ -285,7 +285,8 @@ async def test_a_reject_tells_the_model_why_and_the_run_goes_on() -> None:
 
 @pytest.mark.covers("R082", "T8")
 async def test_a_reject_with_stop_ends_the_run_and_no_call_of_the_batch_runs() -> None:
-    b = asking("c1", "c2", "c3", user=FakeUser(ALLOW, STOP))
+    permissions = FakePermissions()
+    b = asking("c1", "c2", "c3", user=FakeUser(ALLOW, STOP), permissions=permissions)
     b.agent.follow_up("later")
 
     result = await b.run("Hi")
@@ -305,7 +306,7 @@ async def test_a_reject_with_stop_ends_the_run_and_no_call_of_the_batch_runs() -
         "XE c3 aborted",
         "XE c1 aborted",
     ]
-    assert len(b.model.requests) == 1
+    assert (permissions.judged, len(b.model.requests)) == (["c1", "c2"], 1)
 
 
 @pytest.mark.covers("R016", "R079", "R080", "A5", "K70")

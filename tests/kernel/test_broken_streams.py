@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from pilothouse_agent.kernel.events import MessageUpdate
+from pilothouse_agent.kernel.events import Event, MessageUpdate
 from pilothouse_agent.kernel.messages import AssistantMessage, CustomMessage, ErrorInfo, Usage
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ModelRequest, StreamEvent, ToolExtra
 from pilothouse_agent.kernel.settings import RunSettings
@@ -147,6 +147,20 @@ async def test_resumes_are_counted_over_the_run_not_in_a_row() -> None:
     result = await b.run("Hi")
 
     assert (result.stop_reason, len(b.model.requests)) == ("error", 3)
+
+
+@pytest.mark.covers("L6", "Q1")
+async def test_steering_sent_meanwhile_comes_after_the_resume_instruction() -> None:
+    b = bench(part(CUT), says("tial"))
+
+    def steering(event: Event) -> None:
+        if isinstance(event, MessageUpdate) and event.text == "par":
+            b.agent.steer("S")
+
+    b.agent.subscribe(steering)
+    await b.run("Hi")
+
+    assert b.model.shown[1:] == [["U:Hi", "A:par (interrupted)", f"U:{RESUME}", "U:S"]]
 
 
 @pytest.mark.covers("L6", "K74", "A3")

@@ -271,6 +271,31 @@ async def test_by_hand_it_is_refused_during_a_run() -> None:
     assert b.events.of(CompactionStart) == []
 
 
+@pytest.mark.covers("A4", "E2", "K138")
+async def test_by_hand_it_can_follow_a_run_whose_ending_is_told_first() -> None:
+    gate = Gate()
+    b = bench([gate, *says("ok")], compactor=ToNote(threshold=None))
+    run = b.agent.prompt("Hi")
+    await gate.arrival()
+
+    async def compact_when_idle() -> None:
+        await b.agent.wait_for_idle()
+        await b.agent.compact()
+
+    compacting = asyncio.create_task(compact_when_idle())
+    gate.open()
+    await soon(asyncio.gather(run, compacting))
+
+    assert b.lines[-6:] == [
+        "PH turn→idle",
+        "AE completed",
+        "PH idle→compaction",
+        "CS manual",
+        "CE manual ok",
+        "PH compaction→idle",
+    ]
+
+
 @pytest.mark.covers("A1", "A4")
 async def test_cancelling_the_caller_of_a_compaction_by_hand_aborts_it_and_frees_the_agent() -> None:
     compactor = ToNote(result="hangs")

@@ -72,7 +72,6 @@ def sound_transcripts(draw: st.DrawFn) -> list[Message]:
     return messages
 
 
-@pytest.mark.slow
 @pytest.mark.covers("L2", "K14")
 @settings(max_examples=100)
 @given(broken_transcripts)

@@ -6,7 +6,7 @@ import pytest
 
 from pilothouse_agent.kernel.agent import Content
 from pilothouse_agent.kernel.events import AgentEnd, AgentStart, MessageUpdate, ToolExecutionStart, TurnEnd
-from pilothouse_agent.kernel.messages import ImageBlock, ThinkingBlock, Usage
+from pilothouse_agent.kernel.messages import AssistantMessage, ImageBlock, ThinkingBlock, Usage
 from pilothouse_agent.kernel.request import Delta, Finished, ThinkingData
 from support.kernel import Turn, asks, bench, block, call, echo_tool, fails, says, soon, thinks
 
@@ -196,6 +196,17 @@ async def test_the_result_and_agent_end_say_the_same_of_the_run() -> None:
     assert result.message == b.agent.state.messages[-1]
     first = b.events.events[0]
     assert first == AgentStart(run.run_id, "m", (b.agent.state.messages[0].id,), "p1")
+
+
+@pytest.mark.covers("E1", "A2")
+async def test_a_message_names_the_model_that_answered_and_what_it_used() -> None:
+    b = bench([Delta("text", 0, "x"), Finished("stop", Usage(10, 1), model="m-2026")], says("y"))
+
+    await b.run("Hi")
+    await b.run("again")
+
+    answers = [m for m in b.agent.state.messages if isinstance(m, AssistantMessage)]
+    assert [(m.model, m.usage) for m in answers] == [("m-2026", Usage(10, 1)), ("m", None)]
 
 
 @pytest.mark.covers("E2")

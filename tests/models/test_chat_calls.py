@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pilothouse_agent.kernel.request import Delta, Finished, ToolExtra
+from pilothouse_agent.kernel.request import Delta, Finished, ToolExtra, ToolSpec
+from pilothouse_agent.models.chat_request import ChatRequests
 from support.asking import MakeChat, Seen, ask, model_request, seen
 from support.model_server import (
     Answer,
@@ -128,6 +129,26 @@ async def test_the_same_calls_come_out_however_the_server_puts_and_cuts_them(
     body, outcome = STREAMS[name]
     server.play(Answer.of(body, cut=cut))
     assert seen(await ask(chat(), model_request())) == outcome
+
+
+async def test_blanks_held_back_for_a_tag_come_before_the_call_that_follows_them(
+    server: ModelServer, chat: MakeChat
+) -> None:
+    server.play(Answer.of(chat_body(text_chunk("\n"), calls_chunk(FIRST), finish_chunk())))
+    assert await ask(chat(), model_request()) == [
+        Delta("text", 0, "\n"),
+        Delta("toolCall", 1, A, "c1", "read"),
+        Finished("toolUse"),
+    ]
+
+
+async def test_a_name_made_legal_for_the_wire_comes_back_as_the_tools_own(
+    server: ModelServer, chat: MakeChat
+) -> None:
+    tools = (ToolSpec("my.tool", "", {}),)
+    (legal,) = ChatRequests().names(tools)
+    server.play(Answer.of(_chunks(_call("c1", 0, legal, "{}"))))
+    assert seen(await ask(chat(), model_request(tools=tools))).calls == (("c1", "my.tool", "{}"),)
 
 
 async def test_what_a_server_wants_back_with_a_call_comes_beside_it(

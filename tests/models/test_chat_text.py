@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
 import pytest
 
 from pilothouse_agent.kernel.messages import Usage
+from pilothouse_agent.kernel.request import ThinkingData
 from support.asking import MakeChat, Seen, ask, model_request, seen
 from support.model_server import (
     Answer,
@@ -34,6 +36,10 @@ def _text(*texts: str) -> bytes:
 
 def _counted(*chunks: dict[str, Any]) -> bytes:
     return chat_body(text_chunk("Hi"), *chunks)
+
+
+def _detailed(**detail: Any) -> dict[str, Any]:
+    return text_chunk("", reasoning_details=[{"type": "reasoning.text", **detail}])
 
 
 HELLOS = {
@@ -147,6 +153,43 @@ EVERY_WAY = {
     **TAGS,
     **{f"usage {name}": (body, Seen("Hi", usage=usage)) for name, (body, usage) in USAGES.items()},
 }
+
+
+SENT_BACK: dict[str, tuple[list[dict[str, Any]], dict[str, Any] | None]] = {
+    "details in fragments": (
+        [
+            _detailed(text="a", index=0),
+            _detailed(text="b", index=0, signature=None),
+            _detailed(signature="s", index=0),
+        ],
+        {"reasoning_details": [{"type": "reasoning.text", "text": "ab", "index": 0, "signature": "s"}]},
+    ),
+    "encrypted details without index": (
+        [text_chunk("", reasoning_details=[{"type": "reasoning.encrypted", "data": data} for data in "xy"])],
+        {"reasoning_details": [{"type": "reasoning.encrypted", "data": data} for data in "xy"]},
+    ),
+    "the field that takes it": ([text_chunk("", reasoning_content="a")], {"field": "reasoning_content"}),
+    "a field that takes nothing": ([text_chunk("", reasoning="a")], None),
+}
+
+
+@pytest.mark.parametrize("name", SENT_BACK)
+async def test_what_must_go_back_with_the_thinking_comes_before_the_end(
+    name: str, server: ModelServer, chat: MakeChat
+) -> None:
+    chunks, data = SENT_BACK[name]
+    server.play(Answer.of(chat_body(*chunks, finish_chunk())))
+    kept = [event for event in await ask(chat(), model_request()) if isinstance(event, ThinkingData)]
+    assert kept == ([] if data is None else [ThinkingData(0, data=data, origin="openai-chat")])
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "application/octet-stream", "text/plain"])
+async def test_a_stream_under_a_wrong_type_and_compressed_is_read_all_the_same(
+    content_type: str, server: ModelServer, chat: MakeChat
+) -> None:
+    headers = {"content-type": content_type, "content-encoding": "gzip"}
+    server.play(Answer.of(gzip.compress(PLAIN), cut=7, headers=headers))
+    assert seen(await ask(chat(), model_request())) == Seen("Hello, wörld 👋")
 
 
 @pytest.mark.parametrize("cut", [0, 1, 7], ids=["whole", "1", "7"])

@@ -24,9 +24,11 @@ async def test_a_model_of_no_provider_is_answered_with_those_there_are(model: st
     assert registry.limits(model) == ModelLimits()
 
 
-async def test_openai_without_a_key_says_which_variable_to_set() -> None:
+@pytest.mark.parametrize("address", ["", "https://api.openai.com/v1/"])
+async def test_openai_without_a_key_says_which_variable_to_set(address: str) -> None:
+    registry = default_registry({"OPENAI_BASE_URL": address})
     text = "openai-chat needs a key: set OPENAI_API_KEY, or another server in OPENAI_BASE_URL."
-    assert failure(await ask(default_registry({}), model_request())) == ErrorInfo("auth", text)
+    assert failure(await ask(registry, model_request())) == ErrorInfo("auth", text)
 
 
 async def test_another_server_needs_no_key(server: ModelServer) -> None:

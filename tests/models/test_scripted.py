@@ -91,10 +91,14 @@ async def test_a_turn_is_played_as_written(name: str, script: Write) -> None:
 
 @pytest.mark.covers("R160")
 async def test_an_error_is_judged_as_a_providers_answer_would_be(script: Write) -> None:
-    model = script({"error": {"message": "slow down", "status": 429, "retryAfter": 3}})
-    assert await ask(ScriptedModel(), model_request(model=model)) == [
-        Failed(ErrorInfo("rateLimit", "The scripted model answered 429: slow down.", True, 429, 3.0))
+    error = {"message": "slow down", "retryAfter": 3}
+    model = script({"error": {**error, "status": 429}}, {"error": {**error, "code": "insufficient_quota"}})
+    provider = ScriptedModel()
+    first, second = [await ask(provider, model_request(model=model)) for _ in range(2)]
+    assert first == [
+        Failed(ErrorInfo("rateLimit", "The scripted model answered 429: slow down.", True, 429, 3))
     ]
+    assert (failure(second).kind, failure(second).retry_after) == ("quota", None)
 
 
 async def test_turns_follow_each_other_for_each_session_by_itself(script: Write) -> None:

@@ -22,31 +22,40 @@ async def _written(tools: FileTools, path: str) -> PermissionRequest:
     return touching("write_file", "edit", writes=touched)
 
 
-@pytest.mark.covers("R025", "P1")
-async def test_writing_through_a_link_out_of_the_workspace_asks_even_where_edits_are_allowed(
-    tmp_path: Path,
-) -> None:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "ws"
     folder.mkdir()
-    (tmp_path / "shared.env").write_text("KEEP=1", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def tools(folder: Path) -> FileTools:
+    return FileTools(folder)
+
+
+@pytest.mark.covers("R025", "P1")
+async def test_writing_through_a_link_out_of_the_workspace_asks_even_where_edits_are_allowed(
+    folder: Path, tools: FileTools
+) -> None:
+    shared = folder.parent / "shared.env"
+    shared.write_text("KEEP=1", encoding="utf-8")
     (folder / ".env").symlink_to("../shared.env")
-    tools = FileTools(folder)
-    made = Pipeline(tools.workspace.folders, mode=ApprovalMode.EDITS)
+    made = Pipeline(tools.workspace.folders, mode=ApprovalMode.EDITS, home=HOME)
     question = made.judge(await _written(tools, ".env"))
     assert (question.decision, question.reason, question.risk) == (
         "ask",
-        f"`{tmp_path / 'shared.env'}` is outside the workspace.",
+        f"`{shared}` is outside the workspace.",
         "high",
     )
 
 
 @pytest.mark.covers("R061")
-async def test_writing_through_a_dangling_link_out_of_the_workspace_asks(tmp_path: Path) -> None:
-    folder = tmp_path / "ws"
-    folder.mkdir()
-    (folder / "new").symlink_to(tmp_path / "outside" / "created")
-    tools = FileTools(folder)
-    made = Pipeline(tools.workspace.folders, mode=ApprovalMode.EDITS)
+async def test_writing_through_a_dangling_link_out_of_the_workspace_asks(
+    folder: Path, tools: FileTools
+) -> None:
+    (folder / "new").symlink_to(folder.parent / "outside" / "created")
+    made = Pipeline(tools.workspace.folders, mode=ApprovalMode.EDITS, home=HOME)
     assert made.judge(await _written(tools, "new")).decision == "ask"
     made.mode = ApprovalMode.NONE
     assert made.judge(await _written(tools, "new")).decision == "deny"

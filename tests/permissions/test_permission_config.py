@@ -57,7 +57,7 @@ def test_a_project_that_is_not_trusted_forbids_but_does_not_allow() -> None:
 def test_a_deny_of_any_layer_holds(denying: Layer) -> None:
     layers: dict[Layer, JsonObject] = {layer: {"commands": {"*": "allow"}} for layer in Layer}
     made, _ = _made({**layers, denying: {"commands": {"rm": "deny"}}})
-    assert verdict(made, "rm a", "ls") == {"rm a": "deny", "ls": "ask" if denying == max(Layer) else "allow"}
+    assert verdict(made, "rm a", "ls") == {"rm a": "deny", "ls": "allow"}
 
 
 @pytest.mark.covers("R091")
@@ -93,7 +93,7 @@ def test_what_has_no_effect_is_reported_and_the_rest_counts() -> None:
     assert warnings == [
         f"In the user settings, permissions.{what}"
         for what in (
-            "tools.read_fil: there is no such tool. Did you mean read_file?",
+            "tools.read_fil: there is no such tool. Did you mean read_file or edit_file?",
             "tools.grep: expected allow, ask or deny.",
             "commands.make 'x: it has a quote that is not closed.",
             "commands.: a pattern for commands needs at least one word.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -232,9 +231,14 @@ def test_a_call_that_touches_everything_asks_whatever_its_kind() -> None:
     assert pipeline().judge(odd).decision == "ask"
 
 
-async def test_judging_does_not_hold_up_the_event_loop() -> None:
-    made = pipeline({"paths": {"**/x": "deny"}})
-    long = command("cat <<'E'\n" + "x 'y' $(z)\n" * 5_000 + "E\n" + "; ".join(["ls a"] * 500))
-    async with asyncio.timeout(5):
-        await asyncio.sleep(0)
-        assert made.judge(long).decision == "ask"
+async def test_judging_makes_no_call_that_blocks_the_event_loop() -> None:
+    made = pipeline({"paths": {"**/x": "deny"}, "readOnlyCommands": "allow"})
+    calls = [command("cd a && cat ../../x ~/y > /z; sudo $g push"), *CALLS.values()]
+    assert [made.judge(call).decision for call in calls[:2]] == ["deny", "allow"]
+    assert [made.settle(call, "allowSession") for call in calls[2:]] == [True] * len(calls[2:])
+
+
+@pytest.mark.parametrize("line", ["a;" * 40_000, "ls " + "a " * 40_000, "( " + "a 'b " * 20_000])
+def test_a_line_too_long_to_be_judged_asks(line: str) -> None:
+    made = pipeline({"commands": {"*": "allow"}})
+    assert made.judge(command(line)).decision == "ask"

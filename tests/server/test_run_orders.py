@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.chat_turns import chat_answer
-from support.model_server import ModelServer
+from support.door import Door
+from support.wire_models import MODELS, Model, call
 from support.wire_run import Outcome, run_json, settled_home
 
 pytestmark = pytest.mark.slow
 
 Turn = dict[str, Any]
-
-
-def call(call_id: str, name: str, **arguments: Any) -> Turn:
-    return {"id": call_id, "name": name, "arguments": arguments}
 
 
 def todos(*status: str) -> list[Turn]:
@@ -62,7 +54,7 @@ DONE: Turn = {"text": ["Do", "ne."]}
 BROKEN = {"message": "This request is not valid.", "code": "invalid_request_error"}
 
 CASES = [
-    Case("plain", ("E3", "K1"), [DONE], [*START, *ANSWER, "TE1", *end()]),
+    Case("plain", ("E3", "E6", "K1", "K132"), [DONE], [*START, *ANSWER, "TE1", *end()]),
     Case(
         "one tool",
         ("E3", "K2"),
@@ -189,19 +181,6 @@ CASES = [
 ]
 
 
-@asynccontextmanager
-async def scripted(turns: list[Turn], folder: Path) -> AsyncIterator[tuple[str, dict[str, str]]]:
-    script = folder / "script.json"
-    script.write_text(json.dumps({"turns": turns}), encoding="utf-8")
-    yield f"scripted/{script}", {}
-
-
-@asynccontextmanager
-async def over_http(turns: list[Turn], folder: Path) -> AsyncIterator[tuple[str, dict[str, str]]]:
-    async with ModelServer(*map(chat_answer, turns)) as server:
-        yield "openai-chat/x", {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "test"}
-
-
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
@@ -210,30 +189,20 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def doors(project: Path, case: Case) -> dict[str, Callable[[], None]]:
-    """Named pipes that a call reads from; each is opened after its line has been seen."""
-
-    def open_door(name: str) -> Callable[[], None]:
-        os.mkfifo(project / name)
-        descriptor = os.open(project / name, os.O_RDWR)
-        return lambda: None if os.write(descriptor, b"x\n") else None
-
-    return {line: open_door(name) for line, name in case.doors.items()}
-
-
-@pytest.mark.parametrize("model", [scripted, over_http], ids=["scripted", "openai-chat"])
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     "case", [pytest.param(case, marks=pytest.mark.covers(*case.rules), id=case.name) for case in CASES]
 )
 async def test_a_run_tells_its_events_in_the_order_that_the_contract_says(
-    case: Case, model: Callable[..., Any], project: Path, tmp_path: Path
+    case: Case, model: Model, project: Path, tmp_path: Path
 ) -> None:
+    doors = {name: Door(project / name) for name in case.doors.values()}
     async with model(case.turns, tmp_path) as (name, variables):
         outcome = await run_json(
-            [*("--model", name, "--cwd", str(project), "--approve", "all", "--set", "retry.baseDelay=0.01")]
-            + [*case.options, "-m", "Hi"],
+            *("--model", name, "--cwd", str(project), "--approve", "all", "--set", "retry.baseDelay=0.01"),
+            *(*case.options, "-m", "Hi"),
             environment={**settled_home(tmp_path), **variables},
-            on=doors(project, case),
+            on={line: doors[name].open for line, name in case.doors.items()},
         )
 
     assert outcome.lines == case.lines

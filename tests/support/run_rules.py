@@ -104,6 +104,7 @@ class _Turn:
     message: AssistantMessage | None = None
     started: list[str] = field(default_factory=list[str])
     running: set[str] = field(default_factory=set[str])
+    failed: set[str] = field(default_factory=set[str])
     results: list[str] = field(default_factory=list[str])
 
     @property
@@ -202,6 +203,7 @@ class _Rules:
             case ToolResultMessage():
                 assert not turn.running
                 turn.results.append(message.tool_call_id)
+                assert message.is_error == (message.tool_call_id in turn.failed)
                 assert turn.results == turn.calls[: len(turn.results)]
             case _:
                 assert turn.message is None
@@ -219,6 +221,7 @@ class _Rules:
                 assert event.text
             case ToolExecutionEnd():
                 turn.running.remove(event.tool_call_id)
+                turn.failed |= {event.tool_call_id} if event.is_error else set[str]()
                 assert event.tool_call_id not in self._questions.values()
             case ApprovalRequested():
                 assert (event.tool_call_id in turn.running, self._questions) == (True, {})

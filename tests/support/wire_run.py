@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -33,8 +33,7 @@ class Outcome:
 
 
 async def run_json(
-    arguments: Sequence[str],
-    *,
+    *arguments: str,
     environment: Mapping[str, str],
     on: Mapping[str, Callable[[], None]] | None = None,
 ) -> Outcome:

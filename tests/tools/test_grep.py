@@ -153,20 +153,16 @@ async def test_links_show_nothing_from_outside_and_loops_do_no_harm(grep: Grep, 
 @pytest.mark.covers("R133")
 @pytest.mark.parametrize("glob", [{}, {"glob": "*.ts"}, {"glob": "**/*.ts"}])
 async def test_what_git_ignores_is_not_searched(grep: Grep, folder: Path, glob: dict[str, str]) -> None:
-    write(
-        folder,
-        dotfiles__ignore="build/\n*.log.ts\n",
-        build__x_ts="x",
-        keep__a_log_ts="x",
-        a_log_ts="x",
-        b_ts="x",
-    )
+    write(folder, dotfiles__ignore="build/\n*.log.ts\n", _hidden__x_ts="x", b_ts="x")
+    write(folder, build__x_ts="x", keep__a_log_ts="x", a_log_ts="x")
     (folder / ".gitignore").symlink_to("dotfiles/ignore")
     (folder / "keep/.gitignore").write_text("!a.log.ts\n")
-    write(folder, _git__x_ts="x", _hidden__x_ts="x")
+    found = ".hidden/x.ts:1:x\nb.ts:1:x\nkeep/a.log.ts:1:x"
 
-    assert await grep("^x", **glob) == ".hidden/x.ts:1:x\nb.ts:1:x\nkeep/a.log.ts:1:x"
+    assert await grep("^x", **glob) == found
     assert await grep("^x", path="build", **glob) == "build/x.ts:1:x"
+    write(folder, _git__x_ts="x")
+    assert await grep("^x", **glob) == found
 
 
 @pytest.mark.covers("R044")

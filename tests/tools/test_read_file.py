@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from base64 import b64decode
 from pathlib import Path
@@ -174,6 +175,23 @@ async def test_a_missing_file_is_answered_with_near_names(tools: FileTools, fold
     assert await tools.refused("read_file", path="src/parsr.py") == (
         "src/parsr.py does not exist. Did you mean src/Parser.py?"
     )
+
+
+@pytest.mark.covers("R067")
+async def test_paths_are_accepted_as_they_were_printed(tmp_path: Path) -> None:
+    app, sdk = tmp_path / "app", tmp_path / "sdk"
+    files = [app / "a.py", sdk / "a.py", sdk / "b c.py", app / "sdk" / "é#%20.py", sdk / "~x", sdk / "a\\b"]
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("text\n")
+    tools = await asyncio.to_thread(FileTools, app, sdk)
+    for file in files:
+        printed = (await tools.read(str(file))).removeprefix("[").partition(", lines 1-1 of 1]")[0]
+        assert await tools.read(printed) == f"[{printed}, lines 1-1 of 1]\ntext\n"
+        assert (await tools.edit(printed, ("text", "new"))).startswith(f"Edited {printed}: 1 line added")
+        assert file.read_text() == "new\n"
+    suggested = await tools.refused("read_file", path=str(sdk / "b-c.py"))
+    assert await tools.read(suggested.partition("Did you mean ")[2].split(", ")[0].rstrip("?"))
 
 
 @pytest.mark.covers("R059")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from pilothouse_agent.kernel.abort import AbortSignal
@@ -25,10 +26,11 @@ from pilothouse_agent.kernel.messages import (
     text_of,
 )
 from pilothouse_agent.kernel.parts import AgentConfig, AgentParts, SystemPrompt
-from pilothouse_agent.kernel.ports import Tool
+from pilothouse_agent.kernel.ports import RetryPolicy, Tool
 from pilothouse_agent.kernel.queues import MessageQueues, QueueMode
 from pilothouse_agent.kernel.request import ThinkingLevel
 from pilothouse_agent.kernel.run import WAITS_FOR_ITSELF, Run, RunResult
+from pilothouse_agent.kernel.settings import RunSettings
 from pilothouse_agent.kernel.snapshot import Snapshots
 from pilothouse_agent.kernel.state import AgentStateSnapshot, State
 from pilothouse_agent.kernel.transcript import Transcript
@@ -205,6 +207,10 @@ class Agent:
 
     def set_system_prompt(self, prompt: str | SystemPrompt) -> None:
         self._config.system_prompt = prompt
+
+    def configure(self, settings: RunSettings, retry: RetryPolicy) -> None:
+        """Change the numbers, from the next run on."""
+        self._parts = replace(self._parts, settings=settings, retry=retry)
 
     def set_queue_mode(self, kind: QueueKind, mode: QueueMode) -> None:
         self._queues.modes[kind] = mode

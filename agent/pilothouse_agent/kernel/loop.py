@@ -373,8 +373,9 @@ class Runner:
         )
 
     def _stop(self) -> None:
-        """The user answered a question with stop."""
+        """The user answered a question with stop, which is an abort."""
         self.hand_back()
+        self._bus.set_limit(self._parts.settings.abort_listener_limit)
         self._signal.set()
 
     def _user_message(self, content: tuple[UserBlock, ...], queue_id: str | None) -> UserMessage:

@@ -164,11 +164,12 @@ class ChatStream:
         if isinstance(refusal, str) and refusal:
             self._refused = True
             self._say("text", refusal)
-        calls = delta.get("tool_calls")
+        calls, legacy = delta.get("tool_calls"), delta.get("function_call")
+        if calls or legacy:
+            self._settle_tags()
         for fragment in calls if isinstance(calls, list) else ():
             if isinstance(fragment, dict):
                 self._call(self._calls.feed(fragment))
-        legacy = delta.get("function_call")
         if isinstance(legacy, dict):
             self._call(self._calls.feed_legacy(legacy))
 
@@ -194,8 +195,8 @@ class ChatStream:
         self._spoken = True
         if self._open is None or self._open[0] != kind:
             self._open = (kind, self._new_block())
-            if kind == "thinking":
-                self._thinking.block = self._open[1] if self._thinking.block is None else self._thinking.block
+            if kind == "thinking" and self._thinking.block is None:
+                self._thinking.block = self._open[1]
         self._put(Delta(kind, self._open[1], text))
 
     def _call(self, events: list[StreamEvent]) -> None:
@@ -217,9 +218,12 @@ class ChatStream:
             text = text[:-1]
         return delta._replace(text=well_formed(text))
 
-    def _flush(self) -> None:
+    def _settle_tags(self) -> None:
         for kind, part in self._tags.end():
             self._say(kind, part)
+
+    def _flush(self) -> None:
+        self._settle_tags()
         self._out.extend(half._replace(text="\ufffd") for half in self._halves.values())
         if self._ended and self._error is None:
             self._call(self._calls.end())

@@ -127,7 +127,7 @@ class Connection:
 
     def _unreachable(self, error: httpx.ConnectError, place: str) -> ErrorInfo:
         name = self._source.name
-        if _caused_by(error, ssl.SSLError):
+        if _caused_by(error, ssl.SSLCertVerificationError):
             text = f"{name} at {place} has no trusted certificate: {_said(error)}. SSL_CERT_FILE may name it."
             return own_error(self._source, "connectionLost", text, retryable=False)
         text = f"{name} could not be reached at {place}: {_said(error)}. Check the address, and that it runs."

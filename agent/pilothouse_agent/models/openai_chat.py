@@ -20,7 +20,8 @@ __all__ = ["ChatSettings", "OpenAIChat"]
 
 logger = logging.getLogger(__name__)
 
-_DEFAULT_ADDRESS = "https://api.openai.com/v1"
+_OPENAI = "api.openai.com"
+_DEFAULT_ADDRESS = f"https://{_OPENAI}/v1"
 _PATH = "/chat/completions"
 
 
@@ -56,15 +57,15 @@ class ChatSettings:
 
     def problem(self) -> ErrorInfo | None:
         """Why no request can be sent with these settings."""
-        if not self.key and self.address == _DEFAULT_ADDRESS:
+        if not _is_web_address(self.address):
+            text = f"{self.address_name} must be an http or https address without user name and password."
+            return own_error(self.source, "invalidRequest", text)
+        if not self.key and urlsplit(self.address).hostname == _OPENAI:
             text = f"{self.name} needs a key: set {self.key_name}, or another server in {self.address_name}."
             return own_error(self.source, "auth", text)
         if not (self.key.isascii() and self.key.isprintable()):
             text = f"The key in {self.key_name} holds characters that no key has; copy it again."
             return own_error(self.source, "auth", text)
-        if not _is_web_address(self.address):
-            text = f"{self.address_name} must be an http or https address without user name and password."
-            return own_error(self.source, "invalidRequest", text)
         return None
 
 
@@ -72,7 +73,6 @@ class OpenAIChat:
     """Keeps one HTTP client, made at the first request, until `aclose`."""
 
     def __init__(self, settings: ChatSettings, *, timeouts: Timeouts | None = None) -> None:
-        self._settings = settings
         self._source = settings.source
         self._problem = settings.problem()
         self._requests = ChatRequests()
@@ -113,7 +113,6 @@ class OpenAIChat:
         return ModelLimits()
 
     async def warm(self) -> None:
-        """Load what the first request would have to wait for."""
         if self._problem is None:
             await self._connection.open()
 

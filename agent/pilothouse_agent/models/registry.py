@@ -17,7 +17,11 @@ __all__ = ["ModelRegistry", "Provider", "default_registry"]
 
 
 class Provider(ModelProvider, Protocol):
-    """A provider that holds something to be closed, such as its connection."""
+    """A provider that may hold something, such as a connection."""
+
+    async def warm(self) -> None:
+        """Load what the first request would have to wait for."""
+        ...
 
     async def aclose(self) -> None: ...
 
@@ -39,7 +43,7 @@ class ModelRegistry:
     async def warm(self, model: str) -> None:
         """Load what the first request to this model would have to wait for."""
         provider = self._provider(model)
-        if isinstance(provider, OpenAIChat):
+        if provider is not None:
             await provider.warm()
 
     async def aclose(self) -> None:

@@ -8,8 +8,10 @@ against that same text, so quotes and line ends appear in it as JSON escapes.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import itertools
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,6 +96,9 @@ class ScriptedModel:
 
     def limits(self, model: str) -> ModelLimits:
         return ModelLimits()
+
+    async def warm(self) -> None:
+        await asyncio.to_thread(importlib.import_module, "pilothouse_agent.models.script_file")
 
     async def aclose(self) -> None:
         pass
@@ -194,7 +199,10 @@ def _terminal(turn: ScriptTurn, idle: float) -> Finished | Failed:
 def _error(error: ScriptError) -> ErrorInfo:
     """Judged as a provider's answer of this status and content would be."""
     body: JsonObject = {"error": {"message": error.message, "code": error.code}}
-    if error.status is None:
-        return stream_error(_SOURCE, body)
-    headers = {} if error.retry_after is None else {"retry-after": f"{error.retry_after:g}"}
-    return http_error(_SOURCE, error.status, headers, encode(body))
+    if error.status is not None:
+        judged = http_error(_SOURCE, error.status, {}, encode(body))
+    else:
+        judged = stream_error(_SOURCE, body)
+    if error.retry_after is not None and judged.retryable:
+        judged = replace(judged, retry_after=error.retry_after)
+    return judged

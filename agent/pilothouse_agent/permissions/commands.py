@@ -15,7 +15,7 @@ from pilothouse_agent.permissions.wrappers import Inner, inner_of, tails
 __all__ = ["CommandLine", "Part", "analyse", "is_inert"]
 
 _DEEPEST = 8
-_MOST_GUESSES = 2_000
+_MOST_GUESSES = 1_000
 _LONGEST_GUESSED = 20_000
 _CUTS = re.compile(r"[;&|\n(){}`<>!]|\$\(")
 _QUOTING = re.compile(r"\\\n|[\\'\"]")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 
 from pilothouse_agent.permissions.command_patterns import CommandPattern, Match
 from pilothouse_agent.permissions.commands import CommandLine
@@ -90,6 +91,8 @@ def forbidden(line: CommandLine, *, home: str) -> str | None:
 def _reason(command: SimpleCommand, home: str) -> str | None:
     if any(redirect.writes and _is_one_of(_DISKS, redirect.target.text) for redirect in command.redirects):
         return _OVERWRITES
+    if command.program is None or not _PROGRAMS.fullmatch(command.program):
+        return None
     for entry, patterns in _COMPILED:
         operands = (*_EVERYTHING, home) if entry.operands is _EVERYTHING else entry.operands
         if any(pattern.meets(command) is Match.YES for pattern in patterns) and any(
@@ -117,4 +120,7 @@ def _multiplies(function: Function) -> bool:
 
 _COMPILED = tuple(
     (entry, tuple(CommandPattern.parse(command) for command in entry.commands)) for entry in _FORBIDDEN
+)
+_PROGRAMS = re.compile(
+    "|".join(translate(pattern.words[0]) for _, patterns in _COMPILED for pattern in patterns)
 )

@@ -30,6 +30,8 @@ ALLOWED = Finding("allow")
 
 def visible(text: str) -> str:
     """The text with characters that a display would hide or reorder written as escapes."""
+    if text.isprintable():
+        return text
     return "".join(
         char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode("ascii")
         for char in text

@@ -82,15 +82,19 @@ def protection_of(path: str, access: Iterable[Access]) -> str | None:
     """
     wanted = frozenset(access)
     for protected in _PROTECTED:
-        if wanted & protected.access and _any(protected.patterns, path) and not _any(protected.unless, path):
+        if (
+            wanted & protected.access
+            and _expression(protected.patterns).fullmatch(path)
+            and not _expression(protected.unless).fullmatch(path)
+        ):
             return protected.reason
     return None
 
 
-def _any(patterns: Iterable[str], path: str) -> bool:
-    return any(_compiled(pattern).fullmatch(path) for pattern in patterns)
-
-
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return compile_pattern(pattern, folders=(), home="", ignore_case=True)
+def _expression(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Matches what one of the patterns does, in any case."""
+    compiled = (compile_pattern(pattern, folders=(), home="", ignore_case=True) for pattern in patterns)
+    return re.compile(
+        "|".join(expression.pattern for expression in compiled) or "(?!)", re.DOTALL | re.IGNORECASE
+    )

@@ -13,6 +13,8 @@ from pilothouse_agent.permissions.shell_words import Scanner, Unreadable, Word
 __all__ = ["read_script"]
 
 _LONGEST = 100_000
+_MOST_WORDS = 2_000
+"""Reading and judging them must not hold up the event loop."""
 _DEEPEST = 24
 
 _BLANKS = re.compile(r"(?:[ \t]|\\\n)+")
@@ -59,6 +61,12 @@ class _Draft:
     commands: list[_Command] = field(default_factory=list[_Command])
     functions: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
     doubts: list[str] = field(default_factory=list[str])
+    room: int = _MOST_WORDS
+
+    def use_room(self) -> None:
+        self.room -= 1
+        if self.room < 0:
+            raise Unreadable("its length")
 
     def script(self) -> Script:
         commands = tuple(command.finished() for command in self.commands)
@@ -146,6 +154,7 @@ class _Parser:
         return self._scan.at(";;") or self._scan.at(";&")
 
     def _command(self) -> None:
+        self._draft.use_room()
         with self._deeper():
             self._skip_prefixes()
             word = self._reserved()
@@ -303,6 +312,7 @@ class _Parser:
             if word is None:
                 break
             command.words.append(word)
+            self._draft.use_room()
         if self._scan.at("("):
             self._definition(command)
         elif self._scan.pos == start or not (command.words or command.assignments or command.redirects):

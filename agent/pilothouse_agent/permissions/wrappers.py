@@ -10,7 +10,8 @@ from pilothouse_agent.permissions.shell_words import Word
 
 __all__ = ["Inner", "inner_of", "tails"]
 
-_MOST_TAILS = 64
+_MOST_TAILS = 1_000
+_LONGEST_TAIL = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +141,10 @@ def inner_of(command: SimpleCommand) -> Inner | None:
 
 def tails(words: Sequence[Word]) -> tuple[SimpleCommand, ...]:
     """Every command that the words could be when those in front belong to something else."""
-    words = words[:_MOST_TAILS]
-    return tuple(SimpleCommand(tuple(words[start:])) for start in range(len(words)))
+    return tuple(
+        SimpleCommand(tuple(words[start : start + _LONGEST_TAIL]))
+        for start in range(len(words[:_MOST_TAILS]))
+    )
 
 
 def _unnamed(command: SimpleCommand) -> Inner:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Collection, Generator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,6 +14,7 @@ from pilothouse_agent.kernel.events import QueuedItem, QueueKind
 from pilothouse_agent.kernel.messages import UserBlock
 from pilothouse_agent.kernel.parts import random_id
 from pilothouse_agent.kernel.run import Run, RunResult
+from pilothouse_agent.session.settings import Settings
 
 __all__ = ["AbortOutcome", "AgentSession", "Delivery", "Started"]
 
@@ -91,6 +92,14 @@ class AgentSession:
 
     def follow_up(self, content: tuple[UserBlock, ...]) -> Delivery:
         return self._deliver("followUp", content)
+
+    def unqueue(self, queue_ids: Collection[str]) -> tuple[str, ...]:
+        """Take messages back by id; the ids that were still queued. One that started a run is not."""
+        return self.agent.unqueue(queue_ids)
+
+    def configure(self, settings: Settings) -> None:
+        """Take changed settings from the next run on."""
+        self.agent.configure(settings.for_runs(), settings.for_retries())
 
     async def abort(self) -> AbortOutcome:
         """End the run, and the one that is about to start; returns when it has settled."""

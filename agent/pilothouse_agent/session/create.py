@@ -19,8 +19,6 @@ from pilothouse_agent.kernel.clock import SystemClock
 from pilothouse_agent.kernel.compaction import DropOldestTurns
 from pilothouse_agent.kernel.parts import AgentParts, random_id
 from pilothouse_agent.kernel.ports import Approver, FilePort, ModelProvider, Tool
-from pilothouse_agent.kernel.retry import BackOff
-from pilothouse_agent.kernel.settings import RunSettings
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.permission_config import pipeline_from
 from pilothouse_agent.permissions.protected import hidden_globs
@@ -101,9 +99,9 @@ def create_session(
             approver=approver,
             files=files,
             compactor=DropOldestTurns(SystemClock(), partial(random_id, "msg"), todos),
-            retry=_retry(settings),
+            retry=settings.for_retries(),
             todos=todos,
-            settings=_run_settings(settings),
+            settings=settings.for_runs(),
         ),
         model=options.model,
         tools=tools,
@@ -137,24 +135,3 @@ def _search_tools(workspace: Workspace, environment: Mapping[str, str]) -> list[
         GlobFileTool(workspace, ripgrep, protected=hidden),
         GrepTool(workspace, ripgrep, protected=hidden),
     ]
-
-
-def _retry(settings: Settings) -> BackOff:
-    return BackOff(
-        settings.retry_attempts,
-        settings.retry_base_delay,
-        settings.retry_max_delay,
-        settings.retry_max_retry_after,
-    )
-
-
-def _run_settings(settings: Settings) -> RunSettings:
-    return RunSettings(
-        max_turns=settings.run_max_turns,
-        guard_blocks=settings.run_guard_blocks,
-        resumes=settings.run_resumes,
-        parallel=settings.tools_parallel,
-        grace=settings.tools_grace,
-        write_limit=settings.tools_write_limit,
-        listener_limit=settings.events_listener_limit,
-    )

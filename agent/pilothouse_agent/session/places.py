@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["user_settings_path"]
+from pilothouse_agent.kernel.json_types import JsonObject
+from pilothouse_agent.session.setting_keys import load_file
+
+__all__ = ["user_settings", "user_settings_path"]
+
+logger = logging.getLogger(__name__)
 
 
 def user_settings_path(environment: Mapping[str, str]) -> Path:
@@ -14,3 +20,11 @@ def user_settings_path(environment: Mapping[str, str]) -> Path:
     from platformdirs import user_config_path
 
     return user_config_path("pilothouse", appauthor=False) / "config.toml"
+
+
+def user_settings(environment: Mapping[str, str]) -> JsonObject:
+    """What the user's file holds; what is wrong with it is logged. Blocks."""
+    values, complaints = load_file(user_settings_path(environment))
+    for complaint in complaints:
+        logger.warning("%s", complaint)
+    return values

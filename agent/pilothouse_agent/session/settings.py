@@ -8,6 +8,8 @@ from typing import Any, Literal, cast
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.request import ThinkingLevel
+from pilothouse_agent.kernel.retry import BackOff
+from pilothouse_agent.kernel.settings import RunSettings
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.layers import Layer, PermissionSource
 from pilothouse_agent.session.setting_keys import KEYS, flattened, read_value, unknown_key
@@ -86,6 +88,23 @@ class Settings:
             except ValueError as error:
                 problems.append(f"{name}: {error} {self._kept(key.field)}")
         return replace(self, **changes), problems
+
+    def for_runs(self) -> RunSettings:
+        """What the kernel keeps to."""
+        return RunSettings(
+            max_turns=self.run_max_turns,
+            guard_blocks=self.run_guard_blocks,
+            resumes=self.run_resumes,
+            parallel=self.tools_parallel,
+            grace=self.tools_grace,
+            write_limit=self.tools_write_limit,
+            listener_limit=self.events_listener_limit,
+        )
+
+    def for_retries(self) -> BackOff:
+        return BackOff(
+            self.retry_attempts, self.retry_base_delay, self.retry_max_delay, self.retry_max_retry_after
+        )
 
     def _taken(self, field: str, value: Any, layer: Layer, *, guarded: bool) -> Any:
         """The new value of a field. Raises `ValueError` when the layer may not set it."""

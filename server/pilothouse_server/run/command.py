@@ -46,8 +46,9 @@ def exit_code(result: Json, stop: Stop | None) -> int:
 async def _run(options: RunOptions, server: Sequence[str]) -> int:
     client = JsonRpcClient()
     with ExitStack() as stack:
-        stops = stack.enter_context(Stops(on_force=client.kill))
-        streams = StandardStreams(on_broken=lambda: stops.stop(Stop.READER_GONE))
+        streams = StandardStreams()
+        stops = stack.enter_context(Stops(on_force=lambda: (client.kill(), streams.abandon())))
+        streams.out.on_broken = lambda: stops.stop(Stop.READER_GONE)
         keyboard = _keyboard(stack)
         options = replace(options, approve=options.approve or ("ask" if keyboard else "none"))
         view = _view(options, streams)

@@ -82,7 +82,7 @@ class Conversation:
         self._client.request(ABORT, {"sessionId": session_id})
         await asyncio.wait({prompt}, timeout=_SETTLING)
         if not prompt.done():
-            self._client.kill()
+            self._stops.force()
         return await prompt
 
 

@@ -15,16 +15,16 @@ _PATIENCE = 0.5
 
 
 class Output:
-    """Made inside the event loop. `on_broken` is called in it, once, when the reader has gone away."""
+    """Made inside the event loop."""
 
-    def __init__(
-        self, descriptor: int, *, encoding: str = "utf-8", on_broken: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, descriptor: int, *, encoding: str) -> None:
         self._encoding = encoding
         self._loop = asyncio.get_running_loop()
         self._room = asyncio.Event()
         self._room.set()
-        self._on_broken = on_broken
+        self.on_broken: Callable[[], object] = lambda: None
+        """Called in the event loop, once, when the reader has gone away."""
+        self._abandoned = False
         self._writer = WireWriter(
             descriptor,
             on_drained=lambda: self._tell(self._room.set),
@@ -41,7 +41,7 @@ class Output:
 
     @property
     def full(self) -> bool:
-        if self._writer.unsent > _HIGH_WATER:
+        if self._writer.unsent > _HIGH_WATER and not self._abandoned:
             self._room.clear()
         return not self._room.is_set()
 
@@ -50,13 +50,18 @@ class Output:
         await self._room.wait()
 
     async def close(self) -> None:
-        """Everything is written, or the reader has gone away; cancel to stop waiting for it."""
-        while not await asyncio.to_thread(self._writer.close, _PATIENCE):
+        """Returns when all is written, the reader has gone away, or this is abandoned."""
+        while not await asyncio.to_thread(self._writer.close, _PATIENCE) and not self._abandoned:
             pass
+
+    def abandon(self) -> None:
+        """Wait no longer for the reader; what it has not taken is lost."""
+        self._abandoned = True
+        self._room.set()
 
     def _broke(self) -> None:
         self._room.set()
-        self._on_broken()
+        self.on_broken()
 
     def _tell(self, callback: Callable[[], None]) -> None:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 
 from pilothouse_server.run.output import Output
 from pilothouse_server.terminal.screen import Screen
@@ -15,15 +14,15 @@ __all__ = ["StandardStreams"]
 
 
 class StandardStreams:
-    """The screen is standard error. Made inside the event loop; `on_broken`: nobody reads the output."""
+    """The screen is standard error. Made inside the event loop."""
 
-    def __init__(self, *, on_broken: Callable[[], None]) -> None:
+    def __init__(self) -> None:
         self.shared = _same_terminal()
         """Both go to one terminal, so that they are written by one thread, in order."""
         self.style = style_of(sys.stderr, os.environ)
         self.live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         """Whether the screen can show things that go away again."""
-        self.out = Output(1, encoding=sys.stdout.encoding, on_broken=on_broken)
+        self.out = Output(1, encoding=sys.stdout.encoding)
         self._err = self.out if self.shared else Output(2, encoding=sys.stderr.encoding)
         self.screen = Screen(self._err.write, width=_width)
 
@@ -32,8 +31,13 @@ class StandardStreams:
         ending = "" if text.endswith("\n") or not text else "\n"
         self.out.write((prose(text) if sys.stdout.isatty() else text) + ending)
 
+    def abandon(self) -> None:
+        """Wait no longer for whoever reads them."""
+        self.out.abandon()
+        self._err.abandon()
+
     async def close(self) -> None:
-        """Returns when all is written."""
+        """Returns when all is written, or at once when they were abandoned."""
         self.screen.end()
         await self.out.close()
         await self._err.close()

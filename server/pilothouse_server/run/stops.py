@@ -38,17 +38,20 @@ class Stopped(Exception):
 class Stops:
     """Waits for the first cause to stop. As a context manager it takes the signals over.
 
-    The first signal stops; one more forces.
+    The first signal stops; one more forces. A signal that was ignored before stays so.
     """
 
-    def __init__(self, *, on_force: Callable[[], None]) -> None:
+    def __init__(self, *, on_force: Callable[[], object]) -> None:
         self._first: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
         self._signals = 0
-        self._on_force = on_force
+        self._taken: list[signal.Signals] = []
+        self.force = on_force
+        """End at once, whatever is lost."""
 
     def __enter__(self) -> Stops:
         loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
+        self._taken = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        for number in self._taken:
             loop.add_signal_handler(number, self.signalled, number)
         return self
 
@@ -56,7 +59,7 @@ class Stops:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
+        for number in self._taken:
             loop.remove_signal_handler(number)
 
     @property
@@ -68,11 +71,11 @@ class Stops:
         if not self._first.done():
             self._first.set_result(cause)
 
-    def signalled(self, number: int) -> None:
+    def signalled(self, number: signal.Signals) -> None:
         self._signals += 1
-        self.stop(_STOPS[signal.Signals(number)])
+        self.stop(_STOPS[number])
         if self._signals > 1:
-            self._on_force()
+            self.force()
 
     async def race(self, awaitable: Awaitable[T], *, limit: float | None = None) -> T:
         """Its result, unless there is a cause to stop first: then `Stopped`, and it is cancelled.

@@ -1,27 +1,32 @@
-"""JSON-RPC under pygls' feature registry and LSP types: every request gets exactly one answer."""
+"""JSON-RPC: every request gets exactly one answer, whatever it holds."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future as ThreadFuture
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
-from cattrs.errors import BaseValidationError
-from lsprotocol import types
-from pygls.exceptions import JsonRpcException
-from pygls.protocol import LanguageServerProtocol
-
+from pilothouse_server import method_names as names
 from pilothouse_server.transport.codec import decode, encode
+from pilothouse_server.transport.outbox import Outbox
 
-if TYPE_CHECKING:
-    from pilothouse_server.transport.outbox import Outbox
-
-__all__ = ["AgentProtocol", "ClientGone", "RequestFault", "Waiting"]
+__all__ = [
+    "CANCELLED",
+    "INTERNAL_ERROR",
+    "INVALID_PARAMS",
+    "INVALID_REQUEST",
+    "METHOD_NOT_FOUND",
+    "NOT_INITIALIZED",
+    "ClientGone",
+    "Part",
+    "RequestFault",
+    "Rpc",
+    "Waiting",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +41,6 @@ _NOT_AN_OBJECT = "A message must be a JSON object; batches are not taken."
 _NOT_A_MESSAGE = (
     'A message needs "jsonrpc": "2.0", a method, and for a request an id: a string or an integer.'
 )
-_UNFIT = (BaseValidationError, AttributeError, KeyError, TypeError, ValueError)
-"""What the converter raises for params that do not fit."""
 
 
 class RequestFault(Exception):
@@ -61,36 +64,67 @@ class Waiting:
     on_cancel: Callable[[], object]
 
 
-class AgentProtocol(LanguageServerProtocol):
-    """Replaces pygls' reading, writing and error paths; its registry, builtin LSP handlers and
-    converter stay.
+class Part(Protocol):
+    """A part of the server that messages are for: the agent, or pygls' LSP features."""
 
-    Custom methods get their params as parsed JSON. A handler is a plain function that admits the
-    request where the frame is read and returns the answer, an awaitable of it, or `Waiting`.
-    """
+    def request(self, method: str, params: Json) -> Any:
+        """Admit a request where its frame is read: the answer, an awaitable of it, or `Waiting`.
 
-    outbox: Outbox
-    raw_initialize: Json
-    """The params of `initialize` as the client sent them."""
+        Raises `RequestFault`.
+        """
+        ...
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.initialized = False
-        self.on_shutdown: Callable[[], Awaitable[None]] | None = None
-        self.on_exit: Callable[[int], None] = lambda code: None
+    def notification(self, method: str, params: Json) -> None: ...
+
+
+class Front(Protocol):
+    """What the connection asks of the server around it."""
+
+    def initialize(self, params: Json) -> Json: ...
+
+    async def shut_down(self) -> None: ...
+
+    def exit(self, code: int) -> None: ...
+
+    def part(self, method: str) -> Part | None:
+        """The part a message is for; None while it is being loaded, then `Rpc.resume` is called."""
+        ...
+
+
+@dataclass(slots=True)
+class _Held:
+    """A message that waits for its part, and with it all that came later."""
+
+    message: Json
+    cancelled: bool = False
+
+
+class Rpc:
+    """One connection, in both directions. Nothing a client sends makes `receive` raise."""
+
+    def __init__(self, outbox: Outbox, front: Front) -> None:
+        self._outbox = outbox
+        self._front = front
+        self._initialized = False
+        self._shut_down = False
+        self._closed = False
         self._incoming: dict[Id, asyncio.Future[Any]] = {}
         self._cancels: dict[Id, Callable[[], object]] = {}
         self._outgoing: dict[Id, asyncio.Future[Any]] = {}
+        self._held: deque[_Held] = deque()
         self._next_id = 0
-        self._closed = False
 
     @property
     def exit_code(self) -> int:
         """What LSP wants the process to end with: 0 after a shutdown request, else 1."""
-        return 0 if self._shutdown else 1
+        return 0 if self._shut_down else 1
+
+    @property
+    def outbox(self) -> Outbox:
+        return self._outbox
 
     def receive(self, body: bytes) -> None:
-        """Take one message; whatever is in it, nothing is raised."""
+        """Take one message."""
         try:
             message = decode(body)
         except ValueError as error:
@@ -100,12 +134,17 @@ class AgentProtocol(LanguageServerProtocol):
             self._answer_error(None, INVALID_REQUEST, _NOT_AN_OBJECT)
             return
         try:
-            self._dispatch(cast("Json", message))
+            self._sort(cast("Json", message))
         except Exception:
             logger.exception("A message could not be handled")
 
     def refuse_frame(self, reason: str) -> None:
         self._answer_error(None, PARSE_ERROR, reason)
+
+    def resume(self) -> None:
+        """Go on with the messages that were held, in their order, as far as their parts are there."""
+        while self._held and self._pass_on(self._held[0]):
+            self._held.popleft()
 
     def fail_outgoing(self) -> None:
         """The client is gone: whoever waits for it is told."""
@@ -115,7 +154,7 @@ class AgentProtocol(LanguageServerProtocol):
             if not future.done():
                 future.set_exception(ClientGone("The connection to the client has ended."))
 
-    async def request(self, method: str, params: Json, *, limit: float | None) -> Any:
+    async def request(self, method: str, params: Any, *, limit: float | None) -> Any:
         """Ask the client; the parsed result. `limit` is in seconds, None only for questions to a person.
 
         Raises `RequestFault` for an error answer, `ClientGone`, or TimeoutError. When it is
@@ -132,174 +171,102 @@ class AgentProtocol(LanguageServerProtocol):
                 return await future
         finally:
             if self._outgoing.pop(msg_id, None) is not None and not self._closed:
-                self.notify_raw("$/cancelRequest", {"id": msg_id})
+                self.notify(names.CANCEL, {"id": msg_id})
 
-    def notify_raw(self, method: str, params: Json) -> None:
-        """A notification whose params are JSON already."""
+    def notify(self, method: str, params: Any) -> None:
+        """`params` are JSON values."""
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
-    def send_request(
-        self,
-        method: str,
-        params: Any | None = None,
-        callback: Callable[[Any], None] | None = None,
-        msg_id: Id | None = None,
-    ) -> ThreadFuture[Any]:
-        """pygls' own way to ask, for its builtins; the result is structured and the future always ends."""
-        future: ThreadFuture[Any] = ThreadFuture()
-        task = asyncio.ensure_future(self.request(method, self._plain(params), limit=60))
-        task.add_done_callback(lambda done: self._relay_result(method, done, future, callback))
-        return future
-
-    def _relay_result(
-        self,
-        method: str,
-        done: asyncio.Future[Any],
-        future: ThreadFuture[Any],
-        callback: Callable[[Any], None] | None,
-    ) -> None:
-        if future.cancelled():
-            return
-        try:
-            result_type = self.get_result_type(method)
-            result = done.result()
-            if result_type is not None:
-                whole = {"id": 0, "jsonrpc": "2.0", "result": result}
-                result = self._converter.structure(whole, result_type).result
-        except (Exception, asyncio.CancelledError) as error:
-            future.set_exception(error)
-            return
-        future.set_result(result)
-        if callback is not None:
-            callback(result)
-
-    def _dispatch(self, message: Json) -> None:
-        method, has_id = message.get("method"), "id" in message
-        msg_id = message.get("id")
+    def _sort(self, message: Json) -> None:
+        """Answers and life cycle at once; the rest in order of arrival, held while a part is loaded."""
+        method, has_id, msg_id = message.get("method"), "id" in message, message.get("id")
         if has_id and method is None and ("result" in message or "error" in message):
             self._take_answer(msg_id, message)
             return
         valid_id = isinstance(msg_id, int | str) and not isinstance(msg_id, bool)
         if message.get("jsonrpc") != "2.0" or not isinstance(method, str) or (has_id and not valid_id):
             self._answer_error(msg_id if valid_id else None, INVALID_REQUEST, _NOT_A_MESSAGE)
-            return
-        params = message.get("params")
-        if has_id:
-            self._take_request(cast("Id", msg_id), method, params, message)
+        elif has_id:
+            self._take_request(cast("Id", msg_id), method, message)
         else:
-            self._take_notification(method, params, message)
+            self._take_notification(method, message)
 
-    def _take_request(self, msg_id: Id, method: str, params: Any, message: Json) -> None:
+    def _take_request(self, msg_id: Id, method: str, message: Json) -> None:
         refusal = self._refusal(msg_id, method)
+        params = message.get("params")
         if refusal is not None:
             self._answer_error(msg_id, *refusal)
-            return
-        if params is not None and not isinstance(params, dict):
+        elif params is not None and not isinstance(params, dict):
             self._answer_error(msg_id, INVALID_PARAMS, f"The params of {method} must be an object.")
-            return
-        try:
-            if method == types.SHUTDOWN:
-                self._begin(msg_id, self._shut_down())
-            elif self.get_message_type(method) is None:
-                self._begin(msg_id, self._call_custom(method, params))
-            else:
-                self._call_lsp(msg_id, method, message)
-        except Exception as error:
-            self._answer_fault(msg_id, method, error)
+        elif method == names.INITIALIZE:
+            self._initialize(msg_id, cast("Json", params or {}))
+        elif method == names.SHUTDOWN:
+            self._shut_down = True
+            self._begin(msg_id, self._front.shut_down())
+        else:
+            self._in_order(message)
 
     def _refusal(self, msg_id: Id, method: str) -> tuple[int, str, Json | None] | None:
-        if msg_id in self._incoming or msg_id in self._request_futures:
+        if msg_id in self._incoming or any(held.message.get("id") == msg_id for held in self._held):
             return INVALID_REQUEST, f"The request id {msg_id!r} is already in use.", None
-        if self._shutdown:
+        if self._shut_down:
             return INVALID_REQUEST, "The server is shutting down.", {"kind": "shuttingDown"}
-        if not self.initialized and method != types.INITIALIZE:
+        if not self._initialized and method != names.INITIALIZE:
             return NOT_INITIALIZED, "Send initialize first.", None
-        if self.initialized and method == types.INITIALIZE:
+        if self._initialized and method == names.INITIALIZE:
             return INVALID_REQUEST, "initialize was sent already.", None
         return None
 
-    def _take_notification(self, method: str, params: Any, message: Json) -> None:
-        if method == types.EXIT:
-            self.on_exit(self.exit_code)
-        elif method == types.CANCEL_REQUEST:
+    def _initialize(self, msg_id: Id, params: Json) -> None:
+        try:
+            result = self._front.initialize(params)
+        except Exception as error:
+            self._answer_fault(msg_id, error)
+            return
+        self._initialized = True
+        self._answer(msg_id, result)
+
+    def _take_notification(self, method: str, message: Json) -> None:
+        params = message.get("params")
+        if method == names.EXIT:
+            self._front.exit(self.exit_code)
+        elif method == names.CANCEL:
             if isinstance(params, dict):
                 self._cancel(cast("Json", params).get("id"))
-        elif not self.initialized or self._shutdown:
+        elif not self._initialized or self._shut_down:
             logger.info("Dropped %s, which came outside initialize and shutdown", method)
-        elif self.get_message_type(method) is None:
-            self._notify_custom(method, params)
+        elif params is not None and not isinstance(params, dict):
+            logger.warning("Dropped %s, whose params are not an object", method)
         else:
-            self._notify_lsp(method, message)
+            self._in_order(message)
 
-    def _call_custom(self, method: str, params: Any) -> Any:
-        handler = self._custom(method)
-        if handler is None:
-            raise RequestFault(METHOD_NOT_FOUND, f"There is no method {method!r}.")
-        return handler(params or {})
+    def _in_order(self, message: Json) -> None:
+        held = _Held(message)
+        if self._held or not self._pass_on(held):
+            self._held.append(held)
 
-    def _notify_custom(self, method: str, params: Any) -> None:
-        handler = self._custom(method)
-        if handler is not None:
-            handler(params or {})
-
-    def _custom(self, method: str) -> Callable[[Json], Any] | None:
-        features = cast("dict[str, Callable[[Json], Any]]", self.fm.features)  # pyright: ignore[reportUnknownMemberType]
-        return features.get(method)
-
-    def _call_lsp(self, msg_id: Id, method: str, message: Json) -> None:
-        if method == types.INITIALIZE:
-            self.raw_initialize = message.get("params") or {}
-            self.initialized = True
-        try:
-            request = self._structured(method, message)
-        except _UNFIT:
-            self.initialized = self.initialized and method != types.INITIALIZE
-            raise RequestFault(INVALID_PARAMS, f"The params of {method} do not fit the protocol.") from None
-        answer = partial(self._send_handler_result, msg_id=msg_id)
-        self._execute_handler(msg_id, self._get_handler(method), answer, (request.params,))
-
-    def _notify_lsp(self, method: str, message: Json) -> None:
-        try:
-            notification = self._structured(method, message)
-        except _UNFIT:
-            logger.warning("Dropped a %s whose params do not fit the protocol", method)
-            self.on_bad_notification(method, message.get("params"))
-            return
-        self._handle_notification(method, notification.params)
-
-    def on_bad_notification(self, method: str, params: Any) -> None:
-        """A notification that could not be read; for those who must know that they missed one."""
-
-    def _structured(self, method: str, message: Json) -> Any:
-        message_type = self.get_message_type(method)
-        assert message_type is not None
-        return self._converter.structure(message, message_type)
-
-    def _execute_handler(
-        self,
-        msg_id: Id,
-        handler: Callable[..., Any],
-        callback: Callable[[Any], None],
-        args: tuple[Any, ...] | None = None,
-        kwargs: dict[str, Any] | None = None,
-    ) -> None:
-        """As pygls does it, without keeping what has ended."""
-
-        def ended(future: Any) -> None:
-            self._request_futures.pop(msg_id, None)
-            callback(future)
-
-        super()._execute_handler(msg_id, handler, ended, args, kwargs)
-
-    def _send_handler_result(self, future: Any, *, msg_id: Id) -> None:
-        """The answer to an LSP request that pygls dispatched."""
-        self._request_futures.pop(msg_id, None)
-        if future.cancelled():
+    def _pass_on(self, held: _Held) -> bool:
+        """Give a message to its part; False when the part is not there yet."""
+        message = held.message
+        method, params = cast("str", message["method"]), cast("Json", message.get("params") or {})
+        msg_id = cast("Id | None", message.get("id"))
+        if held.cancelled and msg_id is not None:
             self._answer_error(msg_id, CANCELLED, "The request was cancelled.")
-        elif (error := future.exception()) is not None:
-            self._answer_fault(msg_id, "the request", error)
-        else:
-            self._answer(msg_id, self._plain(future.result()))
+            return True
+        part = self._front.part(method)
+        if part is None:
+            return False
+        try:
+            if msg_id is None:
+                part.notification(method, params)
+            else:
+                self._begin(msg_id, part.request(method, params))
+        except Exception as error:
+            if msg_id is None:
+                logger.exception("The notification %s could not be handled", method)
+            else:
+                self._answer_fault(msg_id, error)
+        return True
 
     def _begin(self, msg_id: Id, outcome: Any) -> None:
         """Answer now, or when the awaitable ends."""
@@ -318,19 +285,20 @@ class AgentProtocol(LanguageServerProtocol):
         if done.cancelled():
             self._answer_error(msg_id, CANCELLED, "The request was cancelled.")
         elif (error := done.exception()) is not None:
-            self._answer_fault(msg_id, "the request", error)
+            self._answer_fault(msg_id, error)
         else:
             self._answer(msg_id, done.result())
 
     def _cancel(self, msg_id: Any) -> None:
         if not isinstance(msg_id, int | str):
             return
+        for held in self._held:
+            if held.message.get("id") == msg_id:
+                held.cancelled = True
         if (on_cancel := self._cancels.get(msg_id)) is not None:
             on_cancel()
         elif (future := self._incoming.get(msg_id)) is not None:
             future.cancel()
-        elif (lsp_future := self._request_futures.get(msg_id)) is not None:
-            lsp_future.cancel()
 
     def _take_answer(self, msg_id: Any, message: Json) -> None:
         """The client's answer to a request of ours; late and malformed ones harm nobody."""
@@ -348,11 +316,6 @@ class AgentProtocol(LanguageServerProtocol):
             RequestFault(code if isinstance(code, int) else INTERNAL_ERROR, str(text or "The client failed."))
         )
 
-    async def _shut_down(self) -> None:
-        self._shutdown = True
-        if self.on_shutdown is not None:
-            await self.on_shutdown()
-
     def _answer(self, msg_id: Id, result: Any) -> None:
         try:
             body = encode({"jsonrpc": "2.0", "id": msg_id, "result": result})
@@ -360,17 +323,15 @@ class AgentProtocol(LanguageServerProtocol):
             logger.exception("A result cannot be put into JSON")
             self._answer_error(msg_id, INTERNAL_ERROR, "The result could not be put into JSON.")
             return
-        self.outbox.send(body)
+        self._outbox.send(body)
 
-    def _answer_fault(self, msg_id: Id, method: str, error: BaseException) -> None:
+    def _answer_fault(self, msg_id: Id, error: BaseException) -> None:
         if isinstance(error, RequestFault):
             self._answer_error(msg_id, error.code, str(error), error.data)
-        elif isinstance(error, JsonRpcException):
-            self._answer_error(msg_id, error.code or INTERNAL_ERROR, error.message or str(error))
-        else:
-            logger.error("%s failed", method, exc_info=error)
-            text = f"{method} failed inside the server: {type(error).__name__}. The log has the details."
-            self._answer_error(msg_id, INTERNAL_ERROR, text)
+            return
+        logger.error("A request failed", exc_info=error)
+        text = f"The request failed inside the server: {type(error).__name__}. The log has the details."
+        self._answer_error(msg_id, INTERNAL_ERROR, text)
 
     def _answer_error(self, msg_id: Id | None, code: int, message: str, data: Json | None = None) -> None:
         error: Json = {"code": code, "message": message}
@@ -378,15 +339,8 @@ class AgentProtocol(LanguageServerProtocol):
             error["data"] = data
         self._send({"jsonrpc": "2.0", "id": msg_id, "error": error})
 
-    def _send_data(self, data: Any) -> None:
-        """Whatever pygls itself sends."""
-        self._send(self._plain(data))
-
-    def _plain(self, data: Any) -> Any:
-        return self._converter.unstructure(data)
-
     def _send(self, message: Json) -> None:
         try:
-            self.outbox.send(encode(message))
+            self._outbox.send(encode(message))
         except (TypeError, ValueError):
             logger.exception("A message cannot be put into JSON")

@@ -1,0 +1,89 @@
+"""The answer to `initialize`, and what the client says of itself in it. Loads nothing heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import unquote, urlsplit
+
+__all__ = ["Client", "answer", "introduce"]
+
+PROTOCOL_VERSION = 1
+FEATURES = ("events", "replay", "approvals", "steering", "progress")
+"""What this server offers beyond the first version of the protocol."""
+ENCODINGS = ("utf-8", "utf-16", "utf-32")
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What the client declared."""
+
+    name: str
+    wants_events: bool
+    declared: Json = field(default_factory=dict[str, Any])
+    """Its `pilothouse` object."""
+    capabilities: Json = field(default_factory=dict[str, Any])
+    folders: tuple[str, ...] = ()
+    """Absolute paths of the workspace folders, or the server's own folder."""
+    process_id: int | None = None
+
+    @property
+    def settings(self) -> Json:
+        return _object(self.declared.get("settings"))
+
+    def can(self, *path: str) -> bool:
+        """Whether a capability is declared, such as `can("workspace", "configuration")`."""
+        node: Any = self.capabilities
+        for name in path:
+            node = _object(node).get(name)
+        return node is True or isinstance(node, dict)
+
+
+def introduce(params: Json) -> Client:
+    capabilities = _object(params.get("capabilities"))
+    options = _object(params.get("initializationOptions"))
+    experimental = _object(capabilities.get("experimental"))
+    process_id = params.get("processId")
+    return Client(
+        name=str(_object(params.get("clientInfo")).get("name") or ""),
+        wants_events="pilothouse" in options or "pilothouse" in experimental,
+        declared={**_object(experimental.get("pilothouse")), **_object(options.get("pilothouse"))},
+        capabilities=capabilities,
+        folders=_folders(params),
+        process_id=process_id if isinstance(process_id, int) and process_id > 0 else None,
+    )
+
+
+def answer(client: Client, version: str) -> Json:
+    return {
+        "serverInfo": {"name": "pilothouse", "version": version},
+        "capabilities": {
+            "positionEncoding": _encoding(client.capabilities),
+            "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+            "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+            "experimental": {"pilothouse": {"protocolVersion": PROTOCOL_VERSION, "features": list(FEATURES)}},
+        },
+    }
+
+
+def _encoding(capabilities: Json) -> str:
+    """The client's first choice of those we know; utf-16 is what LSP means by silence."""
+    offered = _object(capabilities.get("general")).get("positionEncodings")
+    choices = cast("Sequence[Any]", offered) if isinstance(offered, list) else ()
+    return next((choice for choice in choices if choice in ENCODINGS), "utf-16")
+
+
+def _folders(params: Json) -> tuple[str, ...]:
+    listed = params.get("workspaceFolders")
+    folders = cast("list[Any]", listed) if isinstance(listed, list) else []
+    uris = [_object(folder).get("uri") for folder in folders] or [params.get("rootUri")]
+    paths = [unquote(urlsplit(uri).path) for uri in uris if isinstance(uri, str) and uri.startswith("file:")]
+    return tuple(paths) or (str(Path.cwd()),)
+
+
+def _object(value: Any) -> Json:
+    return cast("Json", value) if isinstance(value, dict) else {}

@@ -1,0 +1,68 @@
+"""A run as work-done progress, for editors that show it; cancelling it there aborts the run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from pilothouse_agent.kernel.events import AgentEnd, AgentStart, Event, PhaseChange, ToolExecutionStart
+from pilothouse_server import method_names as names
+from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
+
+__all__ = ["RunProgress"]
+
+logger = logging.getLogger(__name__)
+
+_CREATE = 5.0
+"""Seconds the client has to accept a token."""
+
+
+class RunProgress:
+    """A listener of one session. A token lives as long as its run."""
+
+    def __init__(self, rpc: Rpc, abort: Callable[[], object]) -> None:
+        self._rpc = rpc
+        self._abort = abort
+        self._token: str | None = None
+        self._creating: asyncio.Task[None] | None = None
+
+    def __call__(self, event: Event) -> Awaitable[None] | None:
+        match event:
+            case AgentStart():
+                self._creating = asyncio.create_task(self._begin(event.run_id))
+            case ToolExecutionStart():
+                self._report({"kind": "report", "message": event.title})
+            case PhaseChange() if event.target in ("retry", "compaction"):
+                self._report({"kind": "report", "message": event.target})
+            case AgentEnd():
+                self._end(event.stop_reason)
+            case _:
+                pass
+        return None
+
+    def cancel(self, token: object) -> None:
+        if self._token is not None and token == self._token:
+            self._abort()
+
+    async def _begin(self, run_id: str) -> None:
+        token = f"pilothouse-{run_id}"
+        try:
+            await self._rpc.request(names.PROGRESS_CREATE, {"token": token}, limit=_CREATE)
+        except (RequestFault, ClientGone, TimeoutError) as error:
+            logger.info("The client shows no progress: %s", error)
+            return
+        self._token = token
+        self._report({"kind": "begin", "title": "Pilothouse", "cancellable": True})
+
+    def _report(self, value: dict[str, Any]) -> None:
+        if self._token is not None:
+            self._rpc.notify(names.PROGRESS, {"token": self._token, "value": value})
+
+    def _end(self, message: str) -> None:
+        self._report({"kind": "end", "message": message})
+        self._token = None
+        if self._creating is not None:
+            self._creating.cancel()
+            self._creating = None

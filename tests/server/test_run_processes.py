@@ -1,0 +1,271 @@
+"""The command as a real process with a real server: on a terminal, in a pipe, interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.rpc_peer import peer
+from support.terminal import Terminal
+from support.wire_models import Turn, call
+from support.wire_run import settled_home
+
+pytestmark = pytest.mark.slow
+
+PILOTHOUSE = [sys.executable, "-P", "-m", "pilothouse_server.cli"]
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+STATUS = re.compile(r"[^\r\n]*\r\x1b\[K")
+
+Command = Callable[..., list[str]]
+OnTerminal = Callable[..., Terminal]
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """`pilothouse run` with a model that plays these turns, in the folder `project`."""
+
+    def made(*turns: Turn, options: tuple[str, ...] = ()) -> list[str]:
+        (tmp_path / "project").mkdir()
+        script = tmp_path / "play.json"
+        script.write_text(json.dumps({"turns": turns}), encoding="utf-8")
+        where = ["--cwd", str(tmp_path / "project"), "--model", f"scripted/{script}"]
+        return [*PILOTHOUSE, "run", *where, *options, "-m", "Hi"]
+
+    return made
+
+
+@pytest.fixture
+def on_terminal(tmp_path: Path) -> Iterator[OnTerminal]:
+    terminals: list[Terminal] = []
+
+    def opened(command: list[str], **variables: str) -> Terminal:
+        environment = {**settled_home(tmp_path), "TERM": "xterm", "LC_ALL": "C.UTF-8", **variables}
+        environment.pop("NO_COLOR", None) if "NO_COLOR" not in variables else None
+        terminals.append(Terminal(command, environment))
+        return terminals[-1]
+
+    yield opened
+    for terminal in terminals:
+        terminal.close()
+
+
+def steady(seen: str) -> list[str]:
+    """The lines that stay on the terminal, without times and colours."""
+    text = STATUS.sub("", STYLE.sub("", seen)).replace("\r\n", "\n")
+    return re.sub(r"\d[\d.]* m?s\b", "T", text).splitlines()
+
+
+CALLS: Turn = {
+    "text": "Let me change it.",
+    "calls": [
+        call("c1", "bash", command="touch made"),
+        call("c2", "write_file", path="new.txt", content="one\n"),
+    ],
+}
+DONE: Turn = {"text": ["All ", "done.\x1b[31m"]}
+
+
+@pytest.mark.covers("P2")
+def test_on_a_terminal_each_change_is_asked_and_the_answers_count(
+    command: Command, on_terminal: OnTerminal, tmp_path: Path
+) -> None:
+    terminal = on_terminal(command(CALLS, DONE))
+    terminal.until("› ")
+    terminal.type("what?\n")
+    terminal.until("› ", times=2)
+    terminal.type("n not now\n")
+    terminal.until("› ", times=3)
+    terminal.type("y\n")
+
+    project = tmp_path / "project"
+    assert (terminal.wait(), [path.name for path in project.iterdir()]) == (0, ["new.txt"])
+    assert steady(terminal.seen) == [
+        f"pilothouse scripted/play.json in {project}",
+        "",
+        "Let me change it.",
+        "",
+        "",
+        "? Run touch made  medium risk",
+        "  $ touch made",
+        "  y  Allow",
+        "  a  Allow for this session: exactly this command: touch made",
+        "  n  Reject",
+        "  s  Reject and stop the run",
+        "  › what?",
+        "  Type one of the letters; behind n or s you may say why.",
+        "  › n not now",
+        "  ⊘ Run touch made  denied",
+        "",
+        "? Write new.txt  medium risk",
+        f"  {project}/new.txt (new file)",
+        "  @@ line 1 @@",
+        "  +one",
+        "  y  Allow",
+        "  a  Allow for this session: any edit of new.txt",
+        "  n  Reject",
+        "  s  Reject and stop the run",
+        "  › y",
+        "  ✓ Write new.txt  +1 −0  T",
+        "    +one",
+        "    └ Run touch made:",
+        "      Denied: not now",
+        "",
+        "All done.\\x1b[31m",
+        "",
+        "✓ completed  2 turns · 2 tool calls · T",
+    ]
+
+
+def test_on_a_terminal_a_stop_behind_a_question_ends_the_run(
+    command: Command, on_terminal: OnTerminal
+) -> None:
+    terminal = on_terminal(command(CALLS, DONE))
+    terminal.until("› ")
+    terminal.type("s\n")
+
+    assert terminal.wait() == 130
+    assert steady(terminal.seen)[-1] == "■ stopped  1 turn · 2 tool calls · T"
+
+
+@pytest.mark.covers("R016")
+def test_an_end_of_input_behind_a_question_means_no(
+    command: Command, on_terminal: OnTerminal, tmp_path: Path
+) -> None:
+    turn: Turn = {"calls": [call("c1", "bash", command="touch made")]}
+    terminal = on_terminal(command(turn, DONE))
+    terminal.until("› ")
+    terminal.type("\x04")
+
+    assert (terminal.wait(), list((tmp_path / "project").iterdir())) == (0, [])
+    assert "  ⊘ Run touch made  denied" in steady(terminal.seen)
+
+
+@pytest.mark.covers("R079")
+def test_an_interrupt_behind_a_question_withdraws_it_and_ends_the_run(
+    command: Command, on_terminal: OnTerminal, tmp_path: Path
+) -> None:
+    terminal = on_terminal(command(CALLS, DONE))
+    terminal.until("› ")
+    terminal.type("\x03")
+
+    assert (terminal.wait(), list((tmp_path / "project").iterdir())) == (130, [])
+
+
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_there_are_no_colours_where_they_are_not_wanted(
+    command: Command, on_terminal: OnTerminal, variables: dict[str, str]
+) -> None:
+    terminal = on_terminal(command({"text": "Done."}), **variables)
+
+    assert terminal.wait() == 0
+    assert STYLE.findall(terminal.seen) == []
+
+
+@pytest.mark.covers("R085")
+def test_without_a_terminal_what_would_be_asked_is_refused_and_the_run_ends(
+    command: Command, tmp_path: Path
+) -> None:
+    environment = settled_home(tmp_path)
+    ended = subprocess.run(
+        command(CALLS, DONE), env=environment, capture_output=True, stdin=subprocess.DEVNULL, timeout=30
+    )
+
+    assert (ended.returncode, ended.stdout) == (0, b"All done.\x1b[31m\n")
+    assert list((tmp_path / "project").iterdir()) == []
+
+
+def test_a_reader_that_goes_away_ends_the_run_without_a_word(command: Command, tmp_path: Path) -> None:
+    turn: Turn = {"text": "word ", "deltas": 2000, "delayMs": 2}
+    process = subprocess.Popen(
+        command(turn, options=("--json",)),
+        env=settled_home(tmp_path),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    first = json.loads(process.stdout.readline())
+    process.stdout.close()
+
+    with process.stderr:
+        assert (first["type"], process.stderr.read(), process.wait(20)) == ("agent_start", b"", 3)
+
+
+def test_a_reader_that_stops_reading_does_not_hold_up_a_second_signal(tmp_path: Path) -> None:
+    event: dict[str, Any] = {"type": "notice", "level": "info", "message": "x" * 3_000_000, "code": "x"}
+    flood = {"send": {"method": "agent/event", "params": event}}
+    server = peer(tmp_path, {"session/new": [{"answer": {"sessionId": "s"}}], "agent/prompt": [flood, flood]})
+    script = (
+        "import sys; from pathlib import Path;"
+        "from pilothouse_server.run.command import run_prompt;"
+        "from pilothouse_server.run.options import RunOptions;"
+        f"sys.exit(run_prompt(RunOptions('Hi', Path('/'), json=True), server={server!r}))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout:
+        assert process.stdout.read(1) == b"{"
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+
+        assert process.wait(20) == 143
+
+
+def test_the_demo_shows_a_whole_run_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    environment = {**settled_home(tmp_path), "TMPDIR": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    ended = subprocess.run([*PILOTHOUSE, "demo"], env=environment, capture_output=True, text=True, timeout=60)
+
+    assert (ended.returncode, list(tmp_path.glob("pilothouse-demo-*"))) == (0, [])
+    assert ended.stdout == (
+        "`average_speed([])` raised a division by zero; it now answers 0.0 before the first leg."
+        " One line of `logbook.py` changed, and all four tests pass.\n"
+    )
+    shown = re.sub(r"pilothouse-demo-\w+", "pilothouse-demo", "\n".join(steady(ended.stderr)))
+    assert shown.splitlines()[5:] == [
+        f"pilothouse scripted/script.json in {os.path.realpath(tmp_path)}/pilothouse-demo/logbook",
+        "· turn (prompt)",
+        "",
+        "I'll look at the project and its tests first.",
+        "",
+        "  ▸ Find out why the test fails",
+        "  ☐ Mend average_speed",
+        "  ☐ Run the tests again",
+        "  ✓ Read logbook.py  T",
+        "  ✓ Search 'average_speed'  T",
+        "  ✗ Run python3 -m unittest  T",
+        "    └ ZeroDivisionError: division by zero",
+        "      Ran 4 tests in 0.000s",
+        "      FAILED (errors=1)",
+        "      [exit code 1]",
+        "",
+        "The test is right: before the first leg there are no hours, and `average_speed` divides by them."
+        " It should answer 0.0, as its own description says.",
+        "",
+        "  ☑ 1 of 3 done  ☐ Mend average_speed",
+        "  ✓ Edit logbook.py  +1 −1  T",
+        "    -    return distance(legs) / hours",
+        "    +    return distance(legs) / hours if hours else 0.0",
+        "",
+        "Now the tests once more.",
+        "",
+        "  ☑ 2 of 3 done  ☐ Run the tests again",
+        "  ✓ Run python3 -m unittest  T",
+        "  ☑ 3 of 3 done",
+        "· idle (completed)",
+        "✓ completed  5 turns · 9 tool calls · 16,773 tokens in · 382 tokens out · T",
+        "",
+        "That was a whole run: the agent read, searched, edited and tested in a sample",
+        "project, which is gone again. Next, in a project and with a model of your own:",
+        "",
+        '  pilothouse run --model openai-chat/NAME "What does this project do?"',
+    ]

@@ -1,0 +1,73 @@
+"""A program on a terminal of its own, watched and typed at."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Mapping, Sequence
+
+__all__ = ["Terminal"]
+
+_LIMIT = 20.0
+
+
+class Terminal:
+    """All three standard streams are the terminal. `seen` is everything written to it so far."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], *, columns: int = 80) -> None:
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self._process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            preexec_fn=_take_terminal,
+        )
+        os.close(slave)
+        self.seen = ""
+
+    def until(self, text: str, *, times: int = 1) -> None:
+        """Read until `text` has been written so many times."""
+        deadline = time.monotonic() + _LIMIT
+        while self.seen.count(text) < times:
+            assert time.monotonic() < deadline, f"{text!r} did not come; there was:\n{self.seen}"
+            self._read(0.1)
+
+    def type(self, text: str) -> None:
+        os.write(self._master, text.encode())
+
+    def wait(self) -> int:
+        """Read to the end; the exit code."""
+        deadline = time.monotonic() + _LIMIT
+        while self._read(0.1) or self._process.poll() is None:
+            assert time.monotonic() < deadline, f"it did not end; there was:\n{self.seen}"
+        return self._process.wait(_LIMIT)
+
+    def close(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait(_LIMIT)
+        os.close(self._master)
+
+    def _read(self, patience: float) -> bool:
+        if not select.select([self._master], [], [], patience)[0]:
+            return False
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:  # what Linux says when the other end is closed
+            return False
+        self.seen += data.decode()
+        return bool(data)
+
+
+def _take_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
