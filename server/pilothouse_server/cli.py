@@ -15,6 +15,8 @@ usage: pilothouse [COMMAND] [OPTIONS]
 commands:
   serve   talk to an editor on standard input and output (the default; --stdio is accepted)
   run     give the agent one prompt and wait until it is done; pilothouse run --help says more
+  schema  print the JSON Schema of the protocol; --out DIR writes it with its page, --docs prints the page
+  doctor  say what is there and what is missing; --json for programs
   demo    watch the agent fix a sample project; needs no key and no network
 
 options:
@@ -30,6 +32,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _run(rest)
         case ["demo", *rest]:
             return _demo(rest)
+        case ["schema", *rest]:
+            from pilothouse_server.schema import write_schema
+
+            return write_schema(rest)
+        case ["doctor", *rest]:
+            from pilothouse_server.doctor import examine
+
+            return examine(rest)
         case ["--version" | "-V"]:
             return _version()
         case ["--help" | "-h" | "help"]:

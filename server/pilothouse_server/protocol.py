@@ -14,10 +14,8 @@ from pydantic.alias_generators import to_camel
 __all__ = [
     "ALREADY_RESOLVED",
     "BUSY",
-    "FEATURES",
     "NOT_RUNNING",
     "NO_CREDENTIALS",
-    "PROTOCOL_VERSION",
     "SESSION_LOCKED",
     "SHUTTING_DOWN",
     "UNKNOWN_MODEL",
@@ -67,10 +65,6 @@ __all__ = [
     "Wire",
 ]
 
-PROTOCOL_VERSION = 1
-FEATURES = ("events", "approvals", "steering")
-"""What this server offers beyond the first version of the protocol."""
-
 
 class ErrorKindCode:
     """An error of our own: the kind is the contract, the code its number."""
@@ -97,7 +91,12 @@ class Wire(BaseModel):
     """Base of everything on the wire."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, strict=True
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="ignore",
+        frozen=True,
+        strict=True,
+        use_attribute_docstrings=True,
     )
 
     def to_wire(self) -> JsonDict:

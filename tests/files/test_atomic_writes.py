@@ -58,6 +58,32 @@ def test_a_process_killed_while_it_writes_leaves_the_old_text(
     assert os.listdir(tmp_path) == ["a"]
 
 
+RACER = """
+import sys
+from pathlib import Path
+from pilothouse_agent.files.disk import Disk, Gate, Overtaken
+
+path = Path(sys.argv[1])
+disk = Disk()
+loaded = disk.load(str(path))
+sys.addaudithook(lambda event, _: path.write_text("theirs") if event == "os.chmod" else None)
+try:
+    disk.replace(str(path), b"ours", loaded, Gate())
+except Overtaken:
+    print("overtaken")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.covers("F2")
+def test_a_change_by_others_while_the_new_text_is_written_is_not_lost(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("old")
+    racer = [sys.executable, "-c", RACER, str(path)]
+    run = subprocess.run(racer, capture_output=True, text=True, timeout=20, check=True)
+    assert (run.stdout, path.read_text()) == ("overtaken\n", "theirs")
+
+
 FULL = """
 import resource, sys
 from pilothouse_agent.files.disk import Disk, Gate

@@ -80,6 +80,7 @@ def test_unpaired_surrogates_survive_a_change_elsewhere(data: bytes) -> None:
         (codecs.BOM_UTF16_LE + b"a", "the mark of utf-16-le and is not valid in it"),
         ("é\n名前\n".encode("shift_jis", "replace"), "byte 0x96 in line 2 is not UTF-8"),
         (b"coding: utf-8\n\xff", "byte 0xff in line 2 is not UTF-8"),
+        (b"coding: cp932\n\x87\x90", "byte 0x87 in line 2 is not UTF-8"),
         (b"coding: no-such\n\xff", "byte 0xff in line 2 is not UTF-8"),
         (b"coding: rot13\n\xff", "byte 0xff in line 2 is not UTF-8"),
         (b"coding: utf-7\n\xff", "byte 0xff in line 2 is not UTF-8"),

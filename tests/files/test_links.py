@@ -74,6 +74,29 @@ async def test_a_link_put_in_the_way_after_the_path_was_resolved_is_not_followed
     assert not (tmp_path / "created").exists()
 
 
+@pytest.mark.covers("R025")
+async def test_a_folder_that_became_a_link_while_a_write_waited_is_not_followed(
+    files: DiskFiles, scope: RecordingContext, tmp_path: Path
+) -> None:
+    (tmp_path / "outside").mkdir()
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    (folder / "a").write_text("A")
+    slow = SlowChange("A", "B")
+    holder = asyncio.create_task(files.edit(str(folder / "a"), slow, scope))
+    await slow.begun()
+    waiting = asyncio.create_task(files.write(str(folder / "a"), "x", scope))
+    other = asyncio.create_task(files.write(str(tmp_path / "other"), "x", scope))
+    await asyncio.wait_for(other, 5)
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to(tmp_path / "outside")
+    slow.let_go()
+    ends = await asyncio.wait_for(asyncio.gather(holder, waiting, return_exceptions=True), 5)
+    assert [type(end) for end in ends] == [ToolError, ToolError]
+    assert os.listdir(tmp_path / "outside") == []
+    assert (tmp_path / "moved" / "a").read_text() == "A"
+
+
 async def test_deleting_a_link_leaves_its_target(
     files: DiskFiles, scope: RecordingContext, tmp_path: Path
 ) -> None:

@@ -101,7 +101,7 @@ async def test_calls_that_wait_for_the_aborted_one_do_not_run_and_no_hook_follow
     assert (echo.ran, finished) == ([], [])
 
 
-@pytest.mark.covers("T8", "K22")
+@pytest.mark.covers("T8")
 async def test_calls_that_wait_for_a_free_place_do_not_run() -> None:
     work, echo = Worker(), echo_tool()
     b = bench(

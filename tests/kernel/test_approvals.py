@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import cast
 
 import pytest
 
@@ -13,13 +12,13 @@ from pilothouse_agent.kernel.events import ApprovalRequested, ApprovalResolved, 
 from pilothouse_agent.kernel.hooks import ChangeArguments, Hooks
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import ToolCall
-from pilothouse_agent.kernel.ports import FilePort, FileText, PlannedFiles
+from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.questions import Answer, PermissionRequest, Question, Verdict
-from pilothouse_agent.kernel.request import Delta
-from pilothouse_agent.kernel.tooling import InvalidArguments, Preview, ToolError, Violation
-from support.footprints import EVERYTHING, changes, looks_at, turns_of_the_loop
-from support.kernel import Bench, FakeTool, asks, bench, call, echo_tool, says, soon
+from pilothouse_agent.kernel.tooling import InvalidArguments, ToolResult, Violation
+from support.footprints import turns_of_the_loop
+from support.kernel import Bench, FakeTool, Gate, asks, bench, call, echo_tool, says, soon
 from support.permissions import ALLOW, OPTIONS, REJECT, STOP, FakePermissions, FakeUser
+from support.recorder import Recorder
 
 
 def asking(*ids: str, user: FakeUser | None, permissions: FakePermissions | None = None) -> Bench:
@@ -217,6 +216,49 @@ async def test_the_question_of_a_body_that_is_cancelled_is_resolved_as_cancelled
     assert approvals.open == ()
 
 
+@pytest.mark.covers("P2", "A5")
+async def test_a_body_aborted_while_its_question_is_being_told_leaves_nobody_without_the_news() -> None:
+    """A second listener and the end of another call are waiting behind the first listener meanwhile."""
+    listening, user = Gate(), FakeUser()
+
+    async def body(arguments: JsonObject, context: ToolContext) -> ToolResult:
+        await b.agent.approvals.ask(question("c1"), context.signal, lambda option: True)
+        return ToolResult.text("asked")
+
+    async def slow(event: Event) -> None:
+        if isinstance(event, ApprovalRequested):
+            await listening()
+
+    b = bench(
+        asks(call("c1", "ask"), call("c2", "echo")),
+        tools=[FakeTool("ask", body), echo_tool()],
+        approver=user,
+    )
+    b.agent.subscribe(slow)
+    late = Recorder()
+    b.agent.subscribe(late)
+    run = b.agent.prompt("Hi")
+    await listening.arrival()
+    await turns_of_the_loop(5)
+
+    b.agent.abort()
+    await turns_of_the_loop(5)
+    listening.open()
+    result = await soon(run)
+
+    assert (result.stop_reason, user.questions, b.agent.approvals.open) == ("aborted", [], ())
+    assert b.shown[2:] == ["R c1:Aborted while it was running.!", "R c2:ok"]
+    assert late.events == b.events.events
+    assert [line for line in b.lines if line[0] in "AX"][1:-1] == [
+        "XS c1",
+        "XS c2",
+        "AQ c1",
+        "XE c2 ok",
+        "AR c1 cancelled",
+        "XE c1 aborted",
+    ]
+
+
 @pytest.mark.covers("P2")
 async def test_nothing_is_asked_after_an_abort() -> None:
     user, signal = FakeUser(ALLOW), AbortSignal()
@@ -323,101 +365,3 @@ async def test_an_abort_withdraws_the_open_question_and_nothing_runs() -> None:
     assert b.shown[2:] == [f"R {i}:Aborted: the call did not run.!" for i in ("c1", "c2")]
     assert resolutions(b) == [("c1", "cancelled", "abort", "the run was aborted")]
     assert (await b.run("Go on")).text == "done"
-
-
-class Plans:
-    """The part of a file port that previews need: overlays over one text."""
-
-    def __init__(self, text: str) -> None:
-        self.made: list[Plan] = []
-        self._text = text
-
-    def plan(self) -> Plan:
-        self.made.append(Plan(self._text))
-        return self.made[-1]
-
-
-class Plan:
-    def __init__(self, text: str) -> None:
-        self.uncertain = False
-        self._text = text
-
-    def mark_uncertain(self) -> None:
-        self.uncertain = True
-
-    async def text(self, path: str) -> FileText:
-        return FileText(path, self._text, "utf-8")
-
-    def put(self, path: str, text: str | None) -> None:
-        self._text = text or ""
-
-
-async def appended(arguments: JsonObject, planned: PlannedFiles) -> Preview:
-    """Shows, as if it were a command, the text the file will have; refuses to add `bad`."""
-    if arguments["v"] == "bad":
-        raise ToolError("It cannot be added.")
-    file = await planned.text("/a")
-    assert file is not None
-    planned.put("/a", f"{file.text}{arguments['v']}")
-    return Preview(command=f"{file.text}{arguments['v']}{'?' if planned.uncertain else ''}")
-
-
-def planning(*calls: Delta, user: FakeUser, permissions: FakePermissions) -> Bench:
-    tools = [
-        FakeTool("add", echo_tool().body, preview=appended, footprint=changes("/a")),
-        FakeTool("add_freely", echo_tool().body, preview=appended, footprint=changes("/a")),
-        FakeTool("look", echo_tool().body, preview=appended, footprint=looks_at("/a")),
-        FakeTool("bash", echo_tool().body, footprint=EVERYTHING),
-    ]
-    return bench(
-        asks(*calls),
-        says("done"),
-        tools=tools,
-        permissions=permissions,
-        approver=user,
-        files=cast("FilePort", Plans("0")),
-    )
-
-
-@pytest.mark.covers("P3")
-async def test_a_preview_is_made_from_what_earlier_approved_calls_will_leave() -> None:
-    user = FakeUser(ALLOW, REJECT, ALLOW)
-    b = planning(
-        call("c1", "add_freely", {"v": "1"}),
-        call("c2", "add", {"v": "2"}),
-        call("c3", "add", {"v": "3"}),
-        call("c4", "look", {"v": ""}),
-        call("c5", "add", {"v": "5"}),
-        user=user,
-        permissions=FakePermissions(add_freely="allow", look="allow"),
-    )
-
-    await b.run("Hi")
-
-    assert [question.preview for question in user.questions] == [
-        Preview(command="012"),
-        Preview(command="0123"),
-        Preview(command="0125"),
-    ]
-
-
-@pytest.mark.covers("P3")
-@pytest.mark.parametrize("before", [call("c1", "bash"), call("c1", "add_freely", {"v": "bad"})])
-async def test_a_preview_says_when_an_earlier_call_may_have_changed_anything(before: Delta) -> None:
-    user = FakeUser(ALLOW)
-    permissions = FakePermissions(bash="allow", add_freely="allow")
-    b = planning(before, call("c2", "add", {"v": "2"}), user=user, permissions=permissions)
-
-    await b.run("Hi")
-
-    assert [question.preview for question in user.questions] == [Preview(command="02?")]
-
-
-@pytest.mark.covers("P3")
-async def test_nobody_is_asked_about_a_call_that_cannot_succeed() -> None:
-    user = FakeUser()
-    b = planning(call("c1", "add", {"v": "bad"}), user=user, permissions=FakePermissions())
-
-    await b.run("Hi")
-
-    assert (user.questions, b.shown[2:]) == ([], ["R c1:It cannot be added.!", "A:done"])

@@ -73,7 +73,7 @@ def sound_transcripts(draw: st.DrawFn) -> list[Message]:
 
 
 @pytest.mark.covers("L2", "K14")
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(broken_transcripts)
 def test_in_the_view_of_any_transcript_each_call_has_one_result_and_each_result_its_call(
     transcript: list[Message],
@@ -88,7 +88,7 @@ def test_in_the_view_of_any_transcript_each_call_has_one_result_and_each_result_
 
 
 @pytest.mark.covers("L2")
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(broken_transcripts)
 def test_the_view_invents_nothing_but_missing_results(transcript: list[Message]) -> None:
     view = repair(transcript)
@@ -104,7 +104,7 @@ def test_the_view_invents_nothing_but_missing_results(transcript: list[Message])
 
 
 @pytest.mark.covers("L2")
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(broken_transcripts)
 def test_a_view_needs_no_repair(transcript: list[Message]) -> None:
     view = repair(transcript)
@@ -113,7 +113,7 @@ def test_a_view_needs_no_repair(transcript: list[Message]) -> None:
 
 
 @pytest.mark.covers("L2")
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(sound_transcripts())
 def test_a_sound_transcript_is_sent_as_it_is(transcript: list[Message]) -> None:
     assert repair(transcript) == transcript

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from pilothouse_server import method_names, protocol
 from pilothouse_server.headless import JsonRpcClient, Limits, RpcError, ServerGone
 from support.rpc_peer import Plan, peer, received
 
@@ -235,8 +234,3 @@ async def test_closing_gives_the_exit_code_and_may_be_done_again(tmp_path: Path)
     client = await connected(JsonRpcClient(), tmp_path, {"exit": [{"exit": 5}]})
 
     assert [await soon(client.close()), await soon(client.close())] == [5, 5]
-
-
-@pytest.mark.parametrize("name", ["PROMPT", "ABORT", "SESSION_NEW", "EVENT", "REQUEST_APPROVAL"])
-def test_the_client_and_the_protocol_mean_the_same_methods(name: str) -> None:
-    assert getattr(method_names, name) == getattr(protocol, name)

@@ -113,15 +113,20 @@ def _without_nul(file: FileText, shown: str) -> FileText:
 def _why(body: bytes, encoding: str | None) -> str:
     if encoding and encoding != "utf-8":
         return f"it starts with the mark of {encoding} and is not valid in it."
+    start = _first_wrong(body)
+    line = body.count(b"\n", 0, start) + 1
+    return (
+        f"byte 0x{body[start]:02x} in line {line} is not UTF-8, and the file declares no other encoding that "
+        "fits. Convert it to UTF-8 first if it may be changed, for example with iconv."
+    )
+
+
+def _first_wrong(body: bytes) -> int:
     try:
         body.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = body.count(b"\n", 0, error.start) + 1
-        return (
-            f"byte 0x{body[error.start]:02x} in line {line} is not UTF-8, and the file declares no other "
-            "encoding that fits. Convert it to UTF-8 first if it may be changed, for example with iconv."
-        )
-    return "its bytes do not come back the same."
+        return error.start
+    return 0
 
 
 def _unencodable(file: FileText, index: int, shown: str) -> str:

@@ -33,10 +33,10 @@ class Draft:
         """Raises `FileExistsError` for anything already there, links too."""
         try:
             self._link(path)
-        except OSError as error:
-            if isinstance(error, FileExistsError) or self._name is None:
+        except OSError:
+            if self._name is None:
                 raise
-            # No hard links here: take the name with an empty file, which is exclusive too.
+            # Perhaps there are no hard links here: take the name with an empty file, exclusively too.
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC))
             os.replace(self._name, path)
 

@@ -64,7 +64,7 @@ class Approvals:
             try:
                 resolution = await self._asked(question, signal, self._approver, allows)
             finally:
-                await self._publish(_resolved(question, resolution))
+                await self._tell(_resolved(question, resolution))
         return resolution
 
     async def _asked(
@@ -79,7 +79,7 @@ class Approvals:
         asking: asyncio.Task[None] | None = None
         forget = signal.on_abort(lambda: _withdraw(answered))
         try:
-            await self._publish(
+            await self._tell(
                 ApprovalRequested(question.id, question.call.id, question.title, question.options)
             )
             asking = asyncio.create_task(_relay(approver, question, answered))
@@ -92,6 +92,10 @@ class Approvals:
         if answered.cancelled():
             return _CANCELLED
         return _resolution(answered.result(), allows)
+
+    async def _tell(self, event: Event) -> None:
+        """A body that asks and is cancelled meanwhile must not stop the delivery half-way."""
+        await asyncio.shield(asyncio.ensure_future(self._publish(event)))
 
 
 def _withdraw(answered: asyncio.Future[Answer | None]) -> None:

@@ -94,13 +94,13 @@ class ToolExecutor:
     async def refuse(self, calls: Sequence[ToolCall], end: CallEnd) -> BatchEnd:
         """Give every call this end without preparing it."""
         for call in calls:
-            bound = self._preparer.bind(call)
+            bound = await self._preparer.bind(call)
             started = await self._publish_start(call, bound)
             await self._publish_end(call, end, started)
         return BatchEnd((end,) * len(calls))
 
     async def _prepare(self, call: ToolCall) -> _Entry | CallEnd:
-        bound = self._preparer.bind(call)
+        bound = await self._preparer.bind(call)
         started = await self._publish_start(call, bound)
         if self._signal.aborted:
             bound = aborted()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -66,8 +67,13 @@ class Preparer:
         self._new_id = new_id
         self._approved: list[Bound] = []
 
-    def bind(self, call: ToolCall) -> Bound | CallEnd:
-        """Parse and validate; the end is an error that lists what is wrong (T5)."""
+    async def bind(self, call: ToolCall) -> Bound | CallEnd:
+        """Parse and validate; the end is an error that lists what is wrong (T5).
+
+        In a thread, because tools look at the disk to know which file a path means.
+        """
+        if self._signal.aborted:
+            return aborted()
         tool = self._tools.get(call.name)
         if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
@@ -76,7 +82,10 @@ class Preparer:
             shown = (call.arguments_text or "")[:_SHOWN_ARGUMENTS]
             return failed(f"The arguments are not a JSON object, so {call.name} did not run: {shown}")
         try:
-            return _bound(call, tool, tool.bind(call.arguments))
+            work = asyncio.to_thread(tool.bind, call.arguments)
+            return _bound(call, tool, await bounded(work, signal=self._signal, limit=self._limit))
+        except Aborted:
+            return aborted()
         except InvalidArguments as error:
             listed = "\n".join(f"- {v.path or 'arguments'}: {v.message}" for v in error.violations)
             return failed(f"The arguments do not fit {call.name}, which did not run:\n{listed}")
@@ -112,7 +121,7 @@ class Preparer:
             return blocked(decision.reason)
         if decision is None:
             return bound
-        return self.bind(replace(bound.call, arguments=decision.arguments, arguments_text=None))
+        return await self.bind(replace(bound.call, arguments=decision.arguments, arguments_text=None))
 
     async def _permit(self, bound: Bound) -> CallEnd | None:
         if self._permissions is None:

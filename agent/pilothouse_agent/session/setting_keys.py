@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeGuard, get_args
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.request import ThinkingLevel
@@ -29,6 +28,7 @@ __all__ = [
 _ENVIRONMENT_PREFIX = "PILOTHOUSE_SET_"
 _MODEL_VARIABLE = "PILOTHOUSE_MODEL"
 _LONGEST_SHOWN = 40
+_LARGEST = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,8 @@ class Key:
     """Dotted."""
     read: Callable[[JsonValue], Any]
     """The typed value. Raises `ValueError` with what was expected."""
-    structured: bool = False
-    """It holds an object; as text that is JSON."""
     textual: bool = False
-    """It holds a text, which is taken as it is."""
+    """It holds a text, which is taken as it is; in environment and options all others are JSON."""
 
     @property
     def field(self) -> str:
@@ -56,9 +54,7 @@ class Key:
 def _whole(minimum: int) -> Callable[[JsonValue], int]:
     def read(value: JsonValue) -> int:
         # Editors that know only one kind of number send 5.0 for 5.
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
-            raise ValueError(f"expected a whole number, {minimum} or more")
-        if value < minimum:
+        if not _is_number(value) or not minimum <= value <= _LARGEST or value != int(value):
             raise ValueError(f"expected a whole number, {minimum} or more")
         return int(value)
 
@@ -66,9 +62,13 @@ def _whole(minimum: int) -> Callable[[JsonValue], int]:
 
 
 def _seconds(value: JsonValue) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+    if not _is_number(value) or not 0 < value <= _LARGEST:
         raise ValueError("expected a time in seconds, more than 0")
     return float(value)
+
+
+def _is_number(value: JsonValue) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _choice(*words: str) -> Callable[[JsonValue], str]:
@@ -119,9 +119,9 @@ _KEYS = (
     Key("queue.steering", _choice("one", "all"), textual=True),
     Key("queue.followUp", _choice("one", "all"), textual=True),
     Key("edits.closedFiles", _choice("auto", "editor", "disk"), textual=True),
-    Key("providers", _object, structured=True),
-    Key("permissions", _object, structured=True),
-    Key("hooks", _object, structured=True),
+    Key("providers", _object),
+    Key("permissions", _object),
+    Key("hooks", _object),
 )
 KEYS: Mapping[str, Key] = {key.name: key for key in _KEYS}
 _SECTIONS = frozenset(name.partition(".")[0] for name in KEYS if "." in name)
@@ -133,7 +133,7 @@ def read_value(key: Key, value: JsonValue) -> Any:
     """Raises `ValueError` with a sentence."""
     try:
         return key.read(value)
-    except (ValueError, OverflowError) as error:
+    except ValueError as error:
         raise ValueError(f"{error}, got {_shown(value)}.") from None
 
 
@@ -203,7 +203,7 @@ def load_file(path: str | Path) -> tuple[JsonObject, list[str]]:
         return {}, [f"{path} could not be read: {error.strerror}."]
     except UnicodeDecodeError:
         return {}, [f"{path} is not UTF-8 text, so none of its settings count."]
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         return {}, [f"{path} is not valid TOML, so none of its settings count: {error}."]
 
 
@@ -232,5 +232,7 @@ def _shown(value: JsonValue) -> str:
     """Short, and without what an object may hold: there may be a key in it."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        return "a huge number"
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"

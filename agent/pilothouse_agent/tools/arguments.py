@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -22,12 +23,12 @@ class Arguments(BaseModel):
     @classmethod
     def _unpack(cls, value: Any) -> Any:
         """Decode JSON text given where an object or a list is expected."""
-        value = _decoded(value, {"object"})
+        value = _decoded(value, frozenset({"object"}))
         if not isinstance(value, dict):
             return value
         items = cast("dict[str, Any]", value)
-        properties = cls.model_json_schema().get("properties", {})
-        return {name: _decoded(item, _types(properties.get(name, {}))) for name, item in items.items()}
+        types = _property_types(cls)
+        return {name: _decoded(item, types.get(name, frozenset())) for name, item in items.items()}
 
 
 A = TypeVar("A", bound=Arguments)
@@ -72,6 +73,13 @@ def _named(properties: JsonValue, definitions: dict[str, Any]) -> JsonValue:
     return {name: _plain(value, definitions) for name, value in properties.items()}
 
 
+@cache
+def _property_types(model: type[Arguments]) -> dict[str, frozenset[str]]:
+    """The JSON types each argument may have."""
+    properties = model.model_json_schema().get("properties", {})
+    return {name: frozenset(_types(schema)) for name, schema in properties.items()}
+
+
 def _types(schema: dict[str, Any]) -> set[str]:
     choices = [schema, *schema.get("anyOf", [])]
     return {choice["type"] for choice in choices if "type" in choice} | {
@@ -79,7 +87,7 @@ def _types(schema: dict[str, Any]) -> set[str]:
     }
 
 
-def _decoded(value: Any, types: set[str]) -> Any:
+def _decoded(value: Any, types: frozenset[str]) -> Any:
     if not isinstance(value, str) or "string" in types or not types & {"object", "array"}:
         return value
     try:

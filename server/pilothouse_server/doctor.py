@@ -1,0 +1,137 @@
+"""`pilothouse doctor`: what is there, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
+
+from pilothouse_agent.kernel.tooling import ToolError
+from pilothouse_agent.session.places import user_settings_path
+from pilothouse_agent.session.setting_keys import from_environment, load_file
+from pilothouse_agent.session.settings import Settings
+from pilothouse_agent.tools.ripgrep import find_ripgrep
+from pilothouse_server.headless import JsonRpcClient
+
+__all__ = ["Finding", "examine", "findings"]
+
+Level = Literal["ok", "warning", "error"]
+
+_PACKAGES = ("pygls", "lsprotocol", "pydantic", "orjson", "httpx")
+_MARKS = {"ok": "✓", "warning": "!", "error": "✗"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    name: str
+    level: Level
+    text: str
+
+
+def examine(arguments: list[str]) -> int:
+    """The command; 0 unless something is wrong that keeps the agent from working."""
+    if arguments not in ([], ["--json"]):
+        sys.stderr.write("usage: pilothouse doctor [--json]\n")
+        return 2
+    found = findings(os.environ)
+    if arguments:
+        sys.stdout.write(json.dumps({"findings": [asdict(finding) for finding in found]}, indent=2) + "\n")
+    else:
+        for finding in found:
+            sys.stdout.write(f"{_MARKS[finding.level]} {finding.name}: {finding.text}\n")
+    return int(any(finding.level == "error" for finding in found))
+
+
+def findings(environment: Mapping[str, str]) -> list[Finding]:
+    checks: tuple[Callable[[Mapping[str, str]], Finding], ...] = (
+        _python,
+        _packages,
+        _search,
+        _shell,
+        _settings,
+        _model,
+        _server,
+    )
+    return [check(environment) for check in checks]
+
+
+def _python(environment: Mapping[str, str]) -> Finding:
+    text = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    return Finding("python", "ok", text)
+
+
+def _packages(environment: Mapping[str, str]) -> Finding:
+    parts: list[str] = []
+    for name in ("pilothouse", *_PACKAGES):
+        try:
+            parts.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            return Finding("packages", "error", f"{name} is not installed; install pilothouse again.")
+    return Finding("packages", "ok", ", ".join(parts))
+
+
+def _search(environment: Mapping[str, str]) -> Finding:
+    try:
+        ended = subprocess.run(
+            [find_ripgrep(), "--version"], capture_output=True, text=True, encoding="utf-8", timeout=5
+        )
+    except (ToolError, OSError, subprocess.TimeoutExpired) as error:
+        return Finding("search", "error", f"{error}")
+    return Finding("search", "ok", ended.stdout.partition("\n")[0])
+
+
+def _shell(environment: Mapping[str, str]) -> Finding:
+    found = shutil.which("bash", path=environment.get("PATH"))
+    if found is None:
+        return Finding("shell", "warning", "There is no bash in PATH, so the bash tool cannot work.")
+    return Finding("shell", "ok", found)
+
+
+def _settings(environment: Mapping[str, str]) -> Finding:
+    path = user_settings_path(environment)
+    values, complaints = load_file(path)
+    from_variables, more = from_environment(environment)
+    _, wrong = Settings().with_values({**values, **from_variables})
+    problems = [*complaints, *more, *wrong]
+    if problems:
+        return Finding("settings", "warning", " ".join(problems))
+    return Finding("settings", "ok", str(path) if path.exists() else f"{path} (not there; defaults count)")
+
+
+def _model(environment: Mapping[str, str]) -> Finding:
+    values, _ = load_file(user_settings_path(environment))
+    from_variables, _ = from_environment(environment)
+    settings, _ = Settings().with_values({**values, **from_variables})
+    if settings.model is None:
+        text = "No default model is chosen. Set PILOTHOUSE_MODEL, or give --model to each run."
+        return Finding("model", "warning", text)
+    key = "OPENAI_API_KEY" if settings.model.startswith("openai") else None
+    if key is not None and not environment.get(key) and not environment.get("OPENAI_BASE_URL"):
+        return Finding("model", "warning", f"{settings.model} needs a key: set {key}.")
+    return Finding("model", "ok", settings.model)
+
+
+def _server(environment: Mapping[str, str]) -> Finding:
+    try:
+        name = asyncio.run(_greeted())
+    except Exception as error:
+        return Finding("server", "error", f"The server does not answer: {error}")
+    return Finding("server", "ok", f"answers as {name}")
+
+
+async def _greeted() -> str:
+    client = JsonRpcClient()
+    await client.start([sys.executable, "-m", "pilothouse_server.cli", "serve"])
+    try:
+        result = await client.handshake({"processId": os.getpid(), "rootUri": None, "capabilities": {}})
+        return f"{result['serverInfo']['name']} {result['serverInfo']['version']}"
+    finally:
+        await client.close()
