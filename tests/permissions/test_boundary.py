@@ -118,6 +118,7 @@ def test_a_denied_file_is_denied_by_name_to_tools_and_commands() -> None:
         "sort --files0-from=.env": "deny",
         "echo x > a/id_rsa": "deny",
         "( cat '.env'": "deny",
+        "coproc cat .env": "deny",
         "cat a": "allow",
     }
     assert verdict(made, *decisions) == decisions
@@ -163,6 +164,11 @@ def test_a_rule_for_the_path_opens_what_a_rule_for_the_tool_does_not() -> None:
     by_path = pipeline({"paths": {"/usr/include/**": {"read": "allow"}, ".env": "allow"}})
     assert [by_tool.judge(call).decision for call in calls] == ["ask", "ask"]
     assert [by_path.judge(call).decision for call in calls] == ["allow", "allow"]
+
+
+def test_a_path_allowed_to_be_read_is_not_open_to_commands_that_may_write_it() -> None:
+    made = pipeline({"commands": {"*": "allow"}, "paths": {"/opt/a": {"read": "allow"}}})
+    assert verdict(made, "cat /opt/a", "touch /opt/a") == {"cat /opt/a": "allow", "touch /opt/a": "ask"}
 
 
 def test_a_workspace_below_a_folder_with_a_telling_name_is_not_protected_as_a_whole() -> None:

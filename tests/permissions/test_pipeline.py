@@ -174,7 +174,7 @@ def test_an_answer_for_the_session_covers_what_its_scope_says(
     ]
 
 
-@pytest.mark.covers("R076", "R088")
+@pytest.mark.covers("R076")
 def test_hidden_characters_are_visible_in_the_scope() -> None:
     scope = pipeline().judge(command("rm\u200b a\u202eb")).options[1].scope
     assert scope == "exactly this command: rm\\u200b a\\u202eb"

@@ -123,6 +123,8 @@ def test_common_ways_of_looking_around_pass(line: str) -> None:
         "echo `touch x`",
         "f() { ls; }; f",
         "sudo ls",
+        "[[ -v 'a[$(touch x)]' ]]",
+        "[ $x ]",
         "sh script",
         "ls | xargs rm",
         "ls; touch x",

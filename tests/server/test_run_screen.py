@@ -37,6 +37,37 @@ def test_words_and_lines_are_kept_apart_by_a_blank_line() -> None:
     assert on_screen(act) == "one\ntwo\n\nsome words\n\nthree\n\nmore\n\nfour\n\nend\n"
 
 
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_words_are_wrapped_between_words_however_they_come_but_code_is_left_alone(size: int) -> None:
+    text = (
+        "The average of no legs at all was a division by zero.\n\n"
+        "  an indented line that is longer than the terminal\n"
+        "```\nls -la | grep something-long-and-more\n```\n"
+        "漢字漢字漢字 漢字漢字漢字 averyveryverylongwordthatfitsnowhere end"
+    )
+    written: list[str] = []
+    screen = Screen(written.append, width=lambda: 24)
+    for start in range(0, len(text), size):
+        screen.say(text[start : start + size])
+    screen.end()
+
+    assert "".join(written).split("\n") == [
+        "The average of no legs",
+        "at all was a division by",
+        "zero.",
+        "",
+        "  an indented line that is longer than the terminal",
+        "```",
+        "ls -la | grep something-long-and-more",
+        "```",
+        "漢字漢字漢字",
+        "漢字漢字漢字",
+        "averyveryverylongwordthatfitsnowhere",
+        "end",
+        "",
+    ]
+
+
 def test_the_status_is_taken_away_before_anything_else_is_written() -> None:
     def act(screen: Screen) -> None:
         screen.status("busy 1")

@@ -116,7 +116,7 @@ async def test_an_abort_in_the_middle_of_text_keeps_the_text_and_answers_after_t
     assert again["stopReason"] == "completed"
 
 
-@pytest.mark.covers("T8", "E3", "Q3", "K60", "K66")
+@pytest.mark.covers("T8", "E3", "Q3", "K60")
 async def test_an_abort_in_a_tool_ends_it_sends_nothing_more_and_hands_back_what_was_queued(
     session: Open, door: Door
 ) -> None:
@@ -139,7 +139,7 @@ async def test_an_abort_in_a_tool_ends_it_sends_nothing_more_and_hands_back_what
     ]
 
 
-@pytest.mark.covers("P2", "T8", "E3", "K70", "R079")
+@pytest.mark.covers("P2", "T8", "E3", "R079")
 async def test_an_abort_in_an_approval_withdraws_the_question_and_runs_nothing(
     session: Open, project: Path
 ) -> None:

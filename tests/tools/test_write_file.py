@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -91,6 +93,32 @@ async def test_a_replaced_file_keeps_its_line_ends(tools: FileTools, folder: Pat
         "Replaced a, now 3 lines: 3 lines added, 2 removed. Its CR LF line ends were kept."
     )
     assert (folder / "a").read_bytes() == b"1\r\n2\r\n3\r\n"
+
+
+class CancellingContext(RecordingContext):
+    """The call is cancelled just when its write has been made."""
+
+    @contextmanager
+    def committing(self) -> Generator[None]:
+        with super().committing():
+            yield
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+
+
+@pytest.mark.covers("F4")
+@pytest.mark.parametrize("name", ["write_file", "delete_file"])
+async def test_a_change_that_is_made_is_told_in_spite_of_a_cancellation(
+    tools: FileTools, folder: Path, name: str
+) -> None:
+    if name == "delete_file":
+        (folder / "a").write_text("x\n")
+    call = await tools.bind(name, path="a", **({"content": "x\n"} if name == "write_file" else {}))
+    result = await asyncio.wait_for(asyncio.create_task(call.execute(CancellingContext())), 5)
+    (effect,) = result.effects
+    assert isinstance(effect, FileChanged)
+    assert (effect.path, effect.lines_added + effect.lines_removed) == (str(folder / "a"), 1)
 
 
 async def test_the_same_content_is_no_change(tools: FileTools, folder: Path) -> None:

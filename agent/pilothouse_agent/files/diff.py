@@ -31,11 +31,12 @@ def changes(old: list[str], new: list[str]) -> list[Change]:
 
     Nearly linear, so that a large file can be compared where a user waits.
     """
+    middle = _trimmed(old, new, Change(0, len(old), 0, len(new)))
     found: list[Change] = []
-    done = (0, 0)
-    for anchor in [*_anchors(old, new), (len(old), len(new))]:
-        found += _gap(old, new, Change(done[0], anchor[0], done[1], anchor[1]))
-        done = (anchor[0] + 1, anchor[1] + 1)
+    i, j = middle.old_start, middle.new_start
+    for old_anchor, new_anchor in [*_anchors(old, new, middle), (middle.old_end, middle.new_end)]:
+        found += _gap(old, new, Change(i, old_anchor, j, new_anchor))
+        i, j = old_anchor + 1, new_anchor + 1
     return found
 
 
@@ -58,17 +59,37 @@ def count_changed(hunks: tuple[Hunk, ...]) -> tuple[int, int]:
     return marks["+"], marks["-"]
 
 
-def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """The longest row of lines, unique in both texts, that rises in both."""
-    in_old, in_new = Counter(old), Counter(new)
-    places = {line: index for index, line in enumerate(new) if in_new[line] == 1}
-    pairs = [(i, places[line]) for i, line in enumerate(old) if in_old[line] == 1 and line in places]
+def _trimmed(old: list[str], new: list[str], part: Change) -> Change:
+    """Without the equal lines at both ends."""
+    i, i_end, j, j_end = part
+    while i < i_end and j < j_end and old[i] == new[j]:
+        i, j = i + 1, j + 1
+    while i < i_end and j < j_end and old[i_end - 1] == new[j_end - 1]:
+        i_end, j_end = i_end - 1, j_end - 1
+    return Change(i, i_end, j, j_end)
+
+
+def _anchors(old: list[str], new: list[str], part: Change) -> list[tuple[int, int]]:
+    """The longest row of lines, unique in both parts, that rises in both."""
+    old_part, new_part = old[part.old_start : part.old_end], new[part.new_start : part.new_end]
+    in_old, in_new = Counter(old_part), Counter(new_part)
+    places = {line: j for j, line in enumerate(new_part, part.new_start) if in_new[line] == 1}
+    pairs = [
+        (i, places[line])
+        for i, line in enumerate(old_part, part.old_start)
+        if in_old[line] == 1 and line in places
+    ]
+    return _longest_rising(pairs)
+
+
+def _longest_rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """By patience sorting on the second number; the first one rises already."""
     ends: list[int] = []
     tops: list[int] = []
     below: list[int] = []
-    for number, (_, index) in enumerate(pairs):
-        pile = bisect_left(ends, index)
-        ends[pile : pile + 1] = [index]
+    for number, (_, value) in enumerate(pairs):
+        pile = bisect_left(ends, value)
+        ends[pile : pile + 1] = [value]
         below.append(tops[pile - 1] if pile else -1)
         tops[pile : pile + 1] = [number]
     row: list[tuple[int, int]] = []
@@ -80,18 +101,15 @@ def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
 
 
 def _gap(old: list[str], new: list[str], gap: Change) -> Iterator[Change]:
-    i, i_end, j, j_end = gap
-    while i < i_end and j < j_end and old[i] == new[j]:
-        i, j = i + 1, j + 1
-    while i < i_end and j < j_end and old[i_end - 1] == new[j_end - 1]:
-        i_end, j_end = i_end - 1, j_end - 1
-    if i == i_end and j == j_end:
+    change = _trimmed(old, new, gap)
+    before, after = old[change.old_start : change.old_end], new[change.new_start : change.new_end]
+    if not before and not after:
         return
-    before, after = old[i:i_end], new[j:j_end]
     in_after = Counter(after)
     if not 0 < sum(in_after[line] for line in before) <= _MOST_PAIRS:
-        yield Change(i, i_end, j, j_end)
+        yield change
         return
+    i, j = change.old_start, change.new_start
     for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag != "equal":
             yield Change(i + a, i + b, j + c, j + d)

@@ -16,7 +16,7 @@ _STRING_OR_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(\s*+[}
 
 
 def parse_arguments(text: str) -> JsonObject | None:
-    """The object the text holds, or None when it holds none.
+    """The object the text holds, or None when it holds none. Lone surrogates become U+FFFD.
 
     Nothing and `null` mean no arguments. Mended: raw line ends in strings, trailing commas, a code
     fence around it all, JSON inside a JSON string. A cut text is never completed (R097).
@@ -33,7 +33,7 @@ def complete_arguments(text: str) -> JsonObject | None:
         value = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
-    return cast("JsonObject", value) if isinstance(value, dict) else None
+    return cast("JsonObject", _whole_characters(cast("object", value))) if isinstance(value, dict) else None
 
 
 def _unfenced(text: str) -> str:
@@ -49,7 +49,21 @@ def _object(text: str) -> JsonObject | None:
     value = _loads(text)
     if isinstance(value, str):
         value = _loads(value)
-    return cast("JsonObject", value) if isinstance(value, dict) else None
+    return cast("JsonObject", _whole_characters(cast("object", value))) if isinstance(value, dict) else None
+
+
+def _whole_characters(value: object) -> object:
+    """Escaped halves of surrogate pairs joined, those without their other half replaced."""
+    if isinstance(value, str):
+        return (
+            value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        )
+    if isinstance(value, list):
+        return [_whole_characters(item) for item in cast("list[object]", value)]
+    if isinstance(value, dict):
+        items = cast("dict[str, object]", value).items()
+        return {str(_whole_characters(key)): _whole_characters(item) for key, item in items}
+    return value
 
 
 def _loads(text: str) -> object:

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from pilothouse_agent.permissions.here_documents import HereDocuments
 from pilothouse_agent.permissions.shell_script import Assignment, Function, Redirect, Script, SimpleCommand
 from pilothouse_agent.permissions.shell_words import Scanner, Unreadable, Word
 
@@ -74,26 +75,15 @@ class _Draft:
         return Script(commands, functions, tuple(dict.fromkeys(self.doubts)))
 
 
-@dataclass(frozen=True, slots=True)
-class _HereDocument:
-    delimiter: str
-    quoted: bool
-    tabs: bool
-    """Leading tabs are stripped."""
-    redirects: list[Redirect]
-    index: int
-    """Where in `redirects` the body belongs."""
-
-
 class _Parser:
     def __init__(self, text: str, draft: _Draft, *, depth: int) -> None:
         if "\0" in text:
             raise Unreadable("a NUL character")
         self._draft = draft
         self._depth = depth
-        self._here: list[_HereDocument] = []
         self._scan = Scanner(text, self._substitution, self._nested)
         self._scan.doubts = draft.doubts
+        self._here = HereDocuments(self._scan, self._expanded)
 
     def script(self) -> None:
         self._skip_lines()
@@ -101,8 +91,7 @@ class _Parser:
             self._list()
         if not self._scan.ended:
             raise Unreadable(f"an unexpected {self._scan.text[self._scan.pos]!r}")
-        if self._here:
-            raise Unreadable("a here-document without its end")
+        self._here.require_none("a here-document without its end")
 
     @contextmanager
     def _deeper(self) -> Generator[None]:
@@ -117,15 +106,13 @@ class _Parser:
             _Parser(text, self._draft, depth=self._depth).script()
 
     def _substitution(self) -> None:
-        if self._here:
-            raise Unreadable("a substitution behind a here-document")
+        self._here.require_none("a substitution behind a here-document")
         with self._deeper():
             self._skip_lines()
             if not self._scan.at(")"):
                 self._list()
             self._expect(")")
-        if self._here:
-            raise Unreadable("a here-document without its end")
+        self._here.require_none("a here-document without its end")
 
     def _list(self) -> None:
         """Commands up to a word or sign that ends a list, which is left for the caller to check."""
@@ -365,13 +352,7 @@ class _Parser:
         start = self._scan.pos
         target = self._required_word()
         if operator in ("<<", "<<-"):
-            source = self._scan.text[start : self._scan.pos]
-            if target.kind == "dynamic" or re.search(r"[$`\n]", source):
-                raise Unreadable("an unusual end mark of a here-document")
-            quoted = re.search(r"[\"'\\]", source) is not None
-            self._here.append(
-                _HereDocument(target.text, quoted, operator == "<<-", redirects, len(redirects))
-            )
+            self._here.announce(target, self._scan.text[start : self._scan.pos], operator, redirects)
             operator = "<<"
         redirects.append(Redirect(operator, target))
         return True
@@ -387,33 +368,10 @@ class _Parser:
     def _newline(self) -> bool:
         if not self._scan.take("\n"):
             return False
-        pending, self._here = self._here, []
-        for document in pending:
-            self._read_body(document)
+        self._here.read()
         return True
 
-    def _read_body(self, document: _HereDocument) -> None:
-        start = self._scan.pos
-        while not self._scan.ended:
-            line_start = self._scan.pos
-            line_end = self._scan.text.find("\n", line_start)
-            line_end = len(self._scan.text) if line_end < 0 else line_end
-            line = self._scan.text[line_start:line_end]
-            self._scan.pos = min(line_end + 1, len(self._scan.text))
-            if (line.lstrip("\t") if document.tabs else line) == document.delimiter:
-                body = self._body(self._scan.text[start:line_start], quoted=document.quoted)
-                document.redirects[document.index] = Redirect("<<", body)
-                # The newline behind the end mark still ends the command line.
-                self._scan.pos = line_end
-                self._scan.take("\n")
-                return
-        raise Unreadable("a here-document without its end")
-
-    def _body(self, text: str, *, quoted: bool) -> Word:
-        if quoted:
-            return Word(text)
-        if "\\\n" in text:
-            raise Unreadable("a joined line in a here-document")
+    def _expanded(self, text: str) -> Word:
         with self._deeper():
             return _Parser(text, self._draft, depth=self._depth).body()
 

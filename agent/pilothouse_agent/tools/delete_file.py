@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from pilothouse_agent.files.diff import diff_file, diff_texts
+from pilothouse_agent.files.diff import diff_file
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import Location, ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
@@ -14,7 +14,7 @@ from pilothouse_agent.kernel.ports import FilePort, PlannedFiles, ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
 from pilothouse_agent.kernel.tooling import Footprint, Preview, ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
-from pilothouse_agent.tools.file_report import change_result
+from pilothouse_agent.tools.file_report import change_result, diff_of_change
 from pilothouse_agent.tools.place import Place, locate, planned_text
 from pilothouse_agent.tools.visible import visible
 
@@ -76,5 +76,5 @@ class DeleteFileInvocation:
         told = f"Deleted {self.place.shown}."
         if self.place.is_link:
             told = f"Deleted the symbolic link {self.place.shown}; what it led to is still there."
-        hunks = diff_texts(change.before or "", "")
+        hunks = await diff_of_change(change)
         return change_result(told, change, hunks, call_id=context.call_id)

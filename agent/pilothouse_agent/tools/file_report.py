@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import NamedTuple
 
-from pilothouse_agent.files.diff import count_changed
+from pilothouse_agent.files.diff import count_changed, diff_texts
+from pilothouse_agent.files.in_flight import outlast
 from pilothouse_agent.kernel.events import FileChanged, Location
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.messages import TextBlock
@@ -12,13 +14,22 @@ from pilothouse_agent.kernel.ports import FileChange
 from pilothouse_agent.kernel.tooling import Hunk, ToolResult
 from pilothouse_agent.tools.limits import head_of, sendable
 
-__all__ = ["NO_FINAL_NEWLINE", "Excerpt", "change_result", "count_phrase", "excerpts", "excerpts_text"]
+__all__ = [
+    "NO_FINAL_NEWLINE",
+    "Excerpt",
+    "change_result",
+    "count_phrase",
+    "diff_of_change",
+    "excerpts",
+    "excerpts_text",
+]
 
 NO_FINAL_NEWLINE = "[No newline at the end of the file.]"
 
 _EXCERPT_LINES = 80
 _EXCERPT_BYTES = 6_000
 _DETAIL_LINES = 2_000
+_DIFF_LIMIT = 5.0
 
 
 class Excerpt(NamedTuple):
@@ -27,6 +38,15 @@ class Excerpt(NamedTuple):
     first: int
     last: int
     text: str
+
+
+async def diff_of_change(change: FileChange) -> tuple[Hunk, ...]:
+    """Ends with its result also when the call is cancelled: the change is made and must be told."""
+    before, after = change.before or "", change.after or ""
+    try:
+        return await outlast(asyncio.to_thread(diff_texts, before, after), limit=_DIFF_LIMIT)
+    except TimeoutError:
+        return ()
 
 
 def change_result(text: str, change: FileChange, hunks: tuple[Hunk, ...], *, call_id: str) -> ToolResult:

@@ -12,12 +12,16 @@ _BLANKS = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u2
 _SINGLE = "\u2018\u2019\u201a\u201b\u2032"
 _DOUBLE = "\u201c\u201d\u201e\u201f\u2033"
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
-_PLAIN = str.maketrans(
+_TYPOGRAPHIC = str.maketrans(
     dict.fromkeys(_BLANKS, " ")
     | dict.fromkeys(_SINGLE, "'")
     | dict.fromkeys(_DOUBLE, '"')
     | dict.fromkeys(_DASHES, "-")
 )
+
+
+def _plain(content: str) -> str:
+    return (content if content.isascii() else content.translate(_TYPOGRAPHIC)).rstrip(" \t")
 
 
 class FoldedText:
@@ -68,7 +72,7 @@ class FoldedText:
         for line in lines:
             content = line.removesuffix("\n")
             content = content.removesuffix("\r") if content != line else content
-            kept = content.translate(_PLAIN).rstrip(" \t") if loose else content
+            kept = _plain(content) if loose else content
             self._starts.append(start)
             self._origins.append(origin)
             self._widths.append(len(kept))

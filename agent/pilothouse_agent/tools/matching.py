@@ -76,7 +76,8 @@ def _matches(text: str, edit: Edit, number: int, name: str) -> list[_Match]:
     exact = _exact(text, edit, number)
     if exact:
         return _checked(text, edit, exact, name, "is")
-    for loose in (False, True):
+    windows_ends = "\r\n" in text or "\r\n" in edit.old_text
+    for loose in (False, True) if windows_ends else (True,):
         found = _forgiving(text, edit, number, loose=loose)
         if found:
             only = "is, apart from line ends, blanks at them, quotes and dashes," if loose else "is"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from pilothouse_agent.files.diff import diff_file, diff_texts
+from pilothouse_agent.files.diff import diff_file
 from pilothouse_agent.files.lines import count_lines, fit_line_ends
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import Location, ToolKind
@@ -16,7 +16,7 @@ from pilothouse_agent.kernel.ports import FileChange, FilePort, PlannedFiles, To
 from pilothouse_agent.kernel.request import ToolSpec
 from pilothouse_agent.kernel.tooling import FileDiff, Footprint, Hunk, Preview, ToolError, ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
-from pilothouse_agent.tools.file_report import NO_FINAL_NEWLINE, change_result, count_phrase
+from pilothouse_agent.tools.file_report import NO_FINAL_NEWLINE, change_result, count_phrase, diff_of_change
 from pilothouse_agent.tools.place import Place, locate
 from pilothouse_agent.tools.visible import visible
 
@@ -80,8 +80,7 @@ class WriteFileInvocation:
     async def execute(self, context: ToolContext) -> ToolResult:
         await self.place.confirm()
         change = await self.files.write(self.place.real, self.content, context)
-        # No await from here on: the file has changed, and an abort must not keep that from being told.
-        hunks = diff_texts(change.before or "", change.after or "")
+        hunks = await diff_of_change(change)
         return change_result(self._told(change, hunks), change, hunks, call_id=context.call_id)
 
     async def _planned_diff(self, planned: PlannedFiles) -> FileDiff:

@@ -24,7 +24,7 @@ class StandardStreams:
         """Whether the screen can show things that go away again."""
         self.out = Output(1, encoding=sys.stdout.encoding)
         self._err = self.out if self.shared else Output(2, encoding=sys.stderr.encoding)
-        self.screen = Screen(self._err.write, width=_width)
+        self.screen = Screen(self._err.write, width=_width) if self.live else Screen(self._err.write)
 
     def answer(self, text: str) -> None:
         """As it stands, for whoever reads standard output; on a terminal with nothing in it that acts."""

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Literal
+
+from pilothouse_server.terminal.wrap import Wrap
 
 __all__ = ["Screen"]
 
 _ERASE = "\r\x1b[K"
-_FALLBACK_COLUMNS = 80
 
 
 class Screen:
     """Keeps words, lines and the status apart, with a blank line between words and lines.
 
-    `put` takes the text in pieces, in order.
+    `put` takes the text in pieces, in order. `width` is in columns; without one nothing is wrapped.
     """
 
-    def __init__(
-        self, put: Callable[[str], None], *, width: Callable[[], int] = lambda: _FALLBACK_COLUMNS
-    ) -> None:
+    def __init__(self, put: Callable[[str], None], *, width: Callable[[], int] = lambda: sys.maxsize) -> None:
         self._put = put
         self._width = width
-        self._column = 0
-        """Not a position: 0 at the start of a line, else 1."""
+        self._wrap = Wrap()
+        self._open = False
+        """A question has left the cursor behind it."""
         self._last: Literal["words", "lines"] | None = None
         self._status = ""
         self._asking = False
@@ -33,15 +34,13 @@ class Screen:
         return max(20, self._width())
 
     def say(self, text: str) -> None:
-        """Words of the model as they come; new lines in them are theirs."""
+        """Words of the model as they come; the last one is shown when it is known to be whole."""
         if not text:
             return
-        lead = self._cleared()
-        if self._last == "lines":
-            lead += "\n"
+        lead = f"{self._fresh()}\n" if self._last == "lines" else self._cleared()
         self._last = "words"
-        self._column = int(not text.endswith("\n"))
-        self._put(lead + text)
+        if shown := lead + self._wrap.feed(text, self.width):
+            self._put(shown)
 
     def line(self, text: str) -> None:
         lead = self._fresh()
@@ -54,14 +53,12 @@ class Screen:
         """Leave the cursor behind `text`, for the user to type; no status is shown until `answered`."""
         self._put(self._fresh() + text)
         self._last = "lines"
-        self._column = 1
-        self._asking = True
+        self._open = self._asking = True
 
     def answered(self, *, ended_line: bool) -> None:
         """`ended_line`: the user has pressed Enter, so the cursor is at the start of a line."""
         self._asking = False
-        if ended_line:
-            self._column = 0
+        self._open = not ended_line
 
     def end(self) -> None:
         """Leave the cursor at the start of a line, with no status."""
@@ -88,6 +85,9 @@ class Screen:
 
     def _fresh(self) -> str:
         """What takes the status away and ends a line that is not ended."""
-        lead = self._cleared() + ("\n" if self._column else "")
-        self._column = 0
+        lead = self._cleared() + self._wrap.flush(self.width)
+        if self._wrap.column or self._open:
+            lead += "\n"
+        self._wrap.restart()
+        self._open = False
         return lead

@@ -1,0 +1,113 @@
+"""A light client: blocking, no types, next to no cost of its own."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeAlias
+
+import orjson
+
+from benchmarks.process import cpu, peak_memory
+
+__all__ = ["Client"]
+
+Json: TypeAlias = dict[str, Any]
+
+_CHUNK = 256 * 1024
+_LIMIT = 120.0
+"""Seconds for the next byte of the server."""
+_END = 10.0
+
+
+class Client:
+    """One server process. Also a context manager, which kills it."""
+
+    def __init__(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> None:
+        self.started = time.perf_counter()
+        self._process = subprocess.Popen(
+            argv, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._stdin = self._process.stdin
+        self._output = self._process.stdout.fileno()
+        self._buffer = b""
+        self._at = 0
+        self._last_id = 0
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    @property
+    def cpu(self) -> float:
+        return cpu(self._process.pid)
+
+    @property
+    def peak_memory(self) -> float:
+        return peak_memory(self._process.pid)
+
+    def send(self, method: str, params: Json) -> int:
+        """A request; its id."""
+        self._last_id += 1
+        self._write({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params})
+        return self._last_id
+
+    def notify(self, method: str, params: Json) -> None:
+        self._write({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def receive(self) -> Json:
+        """The next message."""
+        while True:
+            head = self._buffer.find(b"\r\n\r\n", self._at)
+            if head >= 0:
+                length = int(self._buffer[self._buffer.index(b"Content-Length:", self._at) + 15 : head].split(b"\r")[0])
+                end = head + 4 + length
+                if len(self._buffer) >= end:
+                    self._at = end
+                    return orjson.loads(self._buffer[head + 4 : end])
+            self._read()
+
+    def answer(self, request_id: int, on_event: Callable[[Json], object] | None = None) -> Json:
+        """The result of a request; what comes before it is given to `on_event`."""
+        while True:
+            message = self.receive()
+            if message.get("id") == request_id and "method" not in message:
+                if "error" in message:
+                    raise RuntimeError(f"The server refused: {message['error']}")
+                return message["result"]
+            if on_event is not None and message.get("method") == "agent/event":
+                on_event(message["params"])
+
+    def ask(self, method: str, params: Json, on_event: Callable[[Json], object] | None = None) -> Json:
+        return self.answer(self.send(method, params), on_event)
+
+    def end(self) -> int:
+        """Shut the server down; its exit code."""
+        self.ask("shutdown", {})
+        self.notify("exit", {})
+        self._stdin.close()
+        return self._process.wait(_END)
+
+    def _write(self, message: Json) -> None:
+        body = orjson.dumps(message)
+        self._stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+    def _read(self) -> None:
+        ready, _, _ = select.select([self._output], [], [], _LIMIT)
+        data = os.read(self._output, _CHUNK) if ready else b""
+        if not data:
+            raise RuntimeError("The server has ended." if ready else "The server is silent.")
+        self._buffer = self._buffer[self._at :] + data
+        self._at = 0
