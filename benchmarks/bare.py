@@ -70,7 +70,7 @@ class Bare:
                 messages.append({"role": "assistant", "content": text or None, "tool_calls": calls})
                 messages += [_result(call) for call in calls]
                 turns.append(_used(wall, cpu))
-        return {"turns": turns}
+        return {"turns": turns, "messages": len(messages)}
 
     async def _deltas(self, request: Json) -> Any:
         async with self._client.stream("POST", self._url, json=request) as response:

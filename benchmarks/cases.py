@@ -19,6 +19,7 @@ Case: TypeAlias = Callable[[Bench], Report]
 _SPAWN_TO_ANSWER = 0.25
 _STREAMING = 300
 """Deltas seen before an abort."""
+_DELTA = len(" measured")
 
 
 def start(bench: Bench) -> Report:
@@ -38,7 +39,7 @@ def start(bench: Bench) -> Report:
             client.ask("initialize", bench.introduction(editor=True))
             client.notify("initialized", {})
             client.ask("agent/state", {})
-            client.ask("workspace/executeCommand", {"command": "none"}, refused=True)
+            client.settled(client.send("textDocument/hover", {}))
             _since_start(report, "pilothouse with editor parts", client)
     report.compare("pilothouse cpu ms", "stock pygls cpu ms", at_most=1)
     report.compare("pilothouse to agent/state cpu ms", "stock pygls cpu ms", at_most=1)
@@ -142,12 +143,11 @@ def abort(bench: Bench) -> Report:
             run = client.send("agent/prompt", _prompt(session, "endless"))
             seen = 0
             while seen < _STREAMING:
-                params = client.receive().get("params", {})
-                seen += len(params.get("delta", {}).get("text", "")) // len(" measured")
+                seen += len(client.event().get("delta", {}).get("text", "")) // _DELTA
             wall = time.perf_counter()
             client.ask("agent/abort", {"sessionId": session})
             times.append((time.perf_counter() - wall) * 1000)
-            client.answer_seen(run)
+            client.settled(run)
     report.add("p50 ms", percentile(times, 0.5))
     report.add("p99 ms", percentile(times, 0.99))
     report.add("longest ms", max(times))

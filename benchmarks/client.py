@@ -23,6 +23,7 @@ _CHUNK = 256 * 1024
 _LIMIT = 120.0
 """Seconds for the next byte of the server."""
 _END = 10.0
+_BEFORE_LENGTH = len(b"Content-Length: ")
 
 
 class Client:
@@ -40,6 +41,8 @@ class Client:
         self._buffer = b""
         self._at = 0
         self._last_id = 0
+        self._answers: dict[int, Json] = {}
+        """Those that came while another was waited for."""
 
     def __enter__(self) -> Client:
         return self
@@ -72,26 +75,36 @@ class Client:
         while True:
             head = self._buffer.find(b"\r\n\r\n", self._at)
             if head >= 0:
-                length = int(self._buffer[self._buffer.index(b"Content-Length:", self._at) + 15 : head].split(b"\r")[0])
-                end = head + 4 + length
+                end = head + 4 + int(self._buffer[self._at + _BEFORE_LENGTH : head].split(b"\r")[0])
                 if len(self._buffer) >= end:
                     self._at = end
                     return orjson.loads(self._buffer[head + 4 : end])
             self._read()
 
-    def answer(self, request_id: int, on_event: Callable[[Json], object] | None = None) -> Json:
-        """The result of a request; what comes before it is given to `on_event`."""
+    def event(self) -> Json:
+        """The next event's params; answers that come before it are kept."""
         while True:
             message = self.receive()
-            if message.get("id") == request_id and "method" not in message:
-                if "error" in message:
-                    raise RuntimeError(f"The server refused: {message['error']}")
-                return message["result"]
-            if on_event is not None and message.get("method") == "agent/event":
+            if message.get("method") == "agent/event":
+                return message["params"]
+            if "method" not in message:
+                self._answers[message["id"]] = message
+
+    def settled(self, request_id: int, on_event: Callable[[Json], object] | None = None) -> Json:
+        """The answer to a request; the events before it are given to `on_event`."""
+        while request_id not in self._answers:
+            message = self.receive()
+            if "method" not in message:
+                self._answers[message["id"]] = message
+            elif on_event is not None and message["method"] == "agent/event":
                 on_event(message["params"])
+        return self._answers.pop(request_id)
 
     def ask(self, method: str, params: Json, on_event: Callable[[Json], object] | None = None) -> Json:
-        return self.answer(self.send(method, params), on_event)
+        answer = self.settled(self.send(method, params), on_event)
+        if "error" in answer:
+            raise RuntimeError(f"The server refused {method}: {answer['error']}")
+        return answer["result"]
 
     def end(self) -> int:
         """Shut the server down; its exit code."""

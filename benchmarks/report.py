@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from statistics import median
 from typing import Any, TypeAlias
 
@@ -28,15 +29,17 @@ class Report:
     def add_wall(self, who: str, seconds: float) -> None:
         self.add(f"{who} wall ms", seconds * 1000)
 
-    def compare(self, ours: str, theirs: str, *, at_most: float) -> None:
+    def compare(
+        self, ours: str, theirs: str, *, at_most: float, by: Callable[[Sequence[float]], float] = min
+    ) -> None:
         """The target is a multiple of what stands beside it, both at their least."""
-        least = min(self.values[ours]) / min(self.values[theirs])
+        ratio = by(self.values[ours]) / by(self.values[theirs])
         middle = median(self.values[ours]) / median(self.values[theirs])
-        self._judge(f"{ours} / {theirs}", least, at_most, {"ofMinima": least, "ofMedians": middle})
+        self._judge(f"{ours} / {theirs}", ratio, at_most, middle)
 
     def limit(self, name: str, *, at_most: float) -> None:
         """The target is a number; the least value counts."""
-        self._judge(name, min(self.values[name]), at_most, {"min": min(self.values[name])})
+        self._judge(name, min(self.values[name]), at_most, median(self.values[name]))
 
     def to_json(self) -> Json:
         figures = {
@@ -45,8 +48,9 @@ class Report:
         }
         return {"figures": figures, "targets": self.judged}
 
-    def _judge(self, what: str, value: float, at_most: float, shown: Json) -> None:
-        self.judged.append({"what": what, **shown, "atMost": at_most, "met": value <= at_most})
+    def _judge(self, what: str, value: float, at_most: float, middle: float) -> None:
+        met = value <= at_most
+        self.judged.append({"what": what, "value": value, "median": middle, "atMost": at_most, "met": met})
 
 
 def growth(values: Sequence[float]) -> float:
@@ -60,18 +64,18 @@ def growth(values: Sequence[float]) -> float:
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that this share of all values does not exceed."""
     ordered = sorted(values)
-    return ordered[max(0, -(-len(ordered) * share // 1).__int__() - 1)]
+    return ordered[max(0, ceil(len(ordered) * share) - 1)]
 
 
 def table(results: dict[str, Json]) -> str:
     """For people."""
     lines: list[str] = []
     for case, result in results.items():
-        lines.append(f"\n{case}")
+        lines += ["", case]
         for name, figure in result["figures"].items():
             lines.append(f"  {name:<44} min {figure['min']:>10.3f}   median {figure['median']:>10.3f}")
         for target in result["targets"]:
-            value = target.get("ofMinima", target.get("min"))
             mark = "met " if target["met"] else "MISS"
-            lines.append(f"  {mark} {target['what']:<60} {value:.2f} (at most {target['atMost']:g})")
+            shown = f"{target['value']:.2f}, median {target['median']:.2f} (at most {target['atMost']:g})"
+            lines.append(f"  {mark} {target['what']:<64} {shown}")
     return "\n".join(lines).lstrip("\n") + "\n"

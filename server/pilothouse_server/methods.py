@@ -32,8 +32,8 @@ __all__ = ["register_methods"]
 def register_methods(methods: Methods, book: Sessions) -> None:
 
     @methods.typed(names.SESSION_NEW, protocol.NewParams)
-    def new(params: protocol.NewParams) -> protocol.NewResult:
-        session = book.create(
+    async def new(params: protocol.NewParams) -> protocol.NewResult:
+        session = await book.create(
             cwd=params.cwd, folders=params.folders or (), model=params.model, mode=params.mode
         )
         return protocol.NewResult(session_id=session.id, epoch=book.epoch)
@@ -41,14 +41,10 @@ def register_methods(methods: Methods, book: Sessions) -> None:
     @methods.typed(names.PROMPT, protocol.PromptParams)
     def prompt(params: protocol.PromptParams) -> protocol.AcceptedResult | Waiting:
         if params.session_id is None:
-            session = book.create(model=params.model, mode=params.mode)
-        else:
-            session = book.get(params.session_id)
-        content = _content(params)
-        try:
-            started = session.prompt(content, prompt_id=params.prompt_id, model=params.model)
-        except AgentBusy as error:
-            raise fault(protocol.BUSY, str(error)) from None
+            opening = _Opening(book, params)
+            return Waiting(opening.prompt(), opening.cancel)
+        session = book.get(params.session_id)
+        started = _start(session, params)
         if params.wait == "accepted":
             return protocol.AcceptedResult(session_id=session.id, run_id=started.run_id)
         return Waiting(_settled(session, started), session.agent.abort)
@@ -89,6 +85,39 @@ def register_methods(methods: Methods, book: Sessions) -> None:
         return _events(params, book)
 
     _ = (new, prompt, steer, follow_up, abort, state, unqueue, answer, events)
+
+
+class _Opening:
+    """A prompt that brings its session along."""
+
+    def __init__(self, book: Sessions, params: protocol.PromptParams) -> None:
+        self._book = book
+        self._params = params
+        self._session: AgentSession | None = None
+        self._cancelled = False
+
+    async def prompt(self) -> protocol.AcceptedResult | protocol.SettledResult:
+        params = self._params
+        session = self._session = await self._book.create(model=params.model, mode=params.mode)
+        started = _start(session, params)
+        if self._cancelled:
+            session.agent.abort()
+        if params.wait == "accepted":
+            return protocol.AcceptedResult(session_id=session.id, run_id=started.run_id)
+        return await _settled(session, started)
+
+    def cancel(self) -> None:
+        self._cancelled = True
+        if self._session is not None:
+            self._session.agent.abort()
+
+
+def _start(session: AgentSession, params: protocol.PromptParams) -> Started:
+    """Admit the prompt. Raises the `busy` fault."""
+    try:
+        return session.prompt(_content(params), prompt_id=params.prompt_id, model=params.model)
+    except AgentBusy as error:
+        raise fault(protocol.BUSY, str(error)) from None
 
 
 async def _settled(session: AgentSession, started: Started) -> protocol.SettledResult:

@@ -77,7 +77,7 @@ class Sessions:
         self.get(session_id)
         return self._open[session_id].stream
 
-    def create(
+    async def create(
         self,
         *,
         cwd: str | None = None,
@@ -87,22 +87,21 @@ class Sessions:
     ) -> AgentSession:
         """Raises a fault for a folder that is not there, an unknown mode, or when no model is chosen."""
         session_id = f"session_{secrets.token_hex(6)}"
-        places = [_folder(cwd)] if cwd else list(self._folders[:1])
-        places += [_folder(folder) for folder in folders] or list(self._folders[1:] if not cwd else [])
-        approver = self._approver(session_id)
-        session, complaints = create_session(
-            SessionOptions(
+        chosen, approver = self._model(model), self._approver(session_id)
+        approval_mode = _mode(mode) if mode else self.settings.mode
+
+        def make() -> tuple[AgentSession, list[str]]:
+            options = SessionOptions(
                 session_id=session_id,
-                folders=tuple(places),
-                model=self._model(model),
-                mode=_mode(mode) if mode else self.settings.mode,
+                folders=self._places(cwd, folders),
+                model=chosen,
+                mode=approval_mode,
                 settings=self.settings,
                 environment=self._environment,
-            ),
-            provider=self.models,
-            queue=self._queue,
-            approver=approver,
-        )
+            )
+            return create_session(options, provider=self.models, queue=self._queue, approver=approver)
+
+        session, complaints = await asyncio.to_thread(make)
         stream = EventStream(session_id, self.epoch)
         progress = RunProgress(self._rpc, session.agent.abort)
         if self._client.wants_events:
@@ -128,6 +127,13 @@ class Sessions:
     def cancel_progress(self, token: object) -> None:
         for entry in self._open.values():
             entry.progress.cancel(token)
+
+    def _places(self, cwd: str | None, folders: Sequence[str]) -> tuple[str, ...]:
+        """The session's folders: those asked for, else the workspace's."""
+        if cwd is None:
+            own = [_folder(folder) for folder in folders] or self._folders[1:]
+            return (*self._folders[:1], *own)
+        return tuple(_folder(place) for place in (cwd, *folders))
 
     def _approver(self, session_id: str) -> Approver | None:
         """How this client can be asked; None when it cannot."""

@@ -150,9 +150,9 @@ class FileChange:
     kind: FileChangeKind
     via: Literal["editor", "disk"]
     before: str | None
-    """None: it did not exist."""
+    """None: it did not exist, or what was deleted or moved was not text."""
     after: str | None
-    """The text as it stands afterwards; None: it is gone."""
+    """The text as it stands afterwards; None: it is gone, or what was moved is not text."""
     source: str | None = None
     """Where a renamed file came from."""
 
@@ -176,7 +176,7 @@ class PlannedFiles(Protocol):
         ...
 
     def put(self, path: str, text: str | None) -> None:
-        """Note the planned text; None: deleted."""
+        """Note the planned text; None: deleted. Raises `ToolError` for text the file cannot hold."""
         ...
 
 

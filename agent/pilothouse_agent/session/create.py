@@ -21,10 +21,8 @@ from pilothouse_agent.kernel.parts import AgentParts, random_id
 from pilothouse_agent.kernel.ports import Approver, FilePort, ModelProvider, Tool
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.permission_config import pipeline_from
-from pilothouse_agent.permissions.protected import hidden_globs
-from pilothouse_agent.permissions.read_only import is_read_only
 from pilothouse_agent.session.agent_session import AgentSession
-from pilothouse_agent.session.prompt import Environment, system_prompt
+from pilothouse_agent.session.prompt import Environment, PromptMaker
 from pilothouse_agent.session.settings import Settings
 from pilothouse_agent.tools.background import BackgroundProcesses
 from pilothouse_agent.tools.bash import BashTool
@@ -43,7 +41,21 @@ from pilothouse_agent.tools.todo_write import TodoWriteTool
 from pilothouse_agent.tools.todos import TodoList
 from pilothouse_agent.tools.write_file import WriteFileTool
 
-__all__ = ["SessionOptions", "create_session"]
+__all__ = ["TOOL_NAMES", "SessionOptions", "create_session"]
+
+TOOL_NAMES = (
+    "read_file",
+    "write_file",
+    "edit_file",
+    "move_file",
+    "delete_file",
+    "glob_file",
+    "grep",
+    "bash",
+    "todo_write",
+    "complete_step",
+)
+"""What rules may name; the registry below has just these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +87,21 @@ def create_session(
     environment = child_environment(options.environment)
     shell = Shell(workspace.cwd, environment)
     background = BackgroundProcesses(shell, output)
+    permissions, complaints = pipeline_from(
+        settings.permissions,
+        folders=(*workspace.folders, str(output)),
+        tools=TOOL_NAMES,
+        trusted=options.trusted,
+        mode=options.mode,
+    )
     tools = ToolRegistry(
         [
             *_file_tools(workspace, files),
-            *_search_tools(workspace, environment),
-            BashTool(shell, background, output, timeout=settings.tools_bash_timeout, read_only=is_read_only),
+            *_search_tools(workspace, environment, permissions.protected_globs),
+            BashTool(shell, background, output, timeout=settings.tools_bash_timeout, read_only=_is_read_only),
             TodoWriteTool(todos),
             CompleteStepTool(todos),
         ]
-    )
-    permissions, complaints = pipeline_from(
-        settings.permissions,
-        folders=workspace.folders,
-        tools=[spec.name for spec in tools.specs()],
-        trusted=options.trusted,
-        mode=options.mode,
     )
     agent = Agent(
         AgentParts(
@@ -105,7 +117,7 @@ def create_session(
         ),
         model=options.model,
         tools=tools,
-        system_prompt=partial(system_prompt, environment=Environment(workspace.folders, date.today())),
+        system_prompt=PromptMaker(Environment(workspace.folders, date.today())),
         thinking=settings.thinking,
     )
     agent.set_queue_mode("steering", settings.queue_steering)
@@ -128,9 +140,17 @@ def _file_tools(workspace: Workspace, files: FilePort) -> list[Tool]:
     ]
 
 
-def _search_tools(workspace: Workspace, environment: Mapping[str, str]) -> list[Tool]:
+def _is_read_only(command: str) -> bool:
+    # Late, because reading shell takes a while to load and the first command is far away.
+    from pilothouse_agent.permissions.read_only import is_read_only
+
+    return is_read_only(command)
+
+
+def _search_tools(
+    workspace: Workspace, environment: Mapping[str, str], hidden: tuple[str, ...]
+) -> list[Tool]:
     ripgrep = Ripgrep(environment)
-    hidden = hidden_globs()
     return [
         GlobFileTool(workspace, ripgrep, protected=hidden),
         GrepTool(workspace, ripgrep, protected=hidden),

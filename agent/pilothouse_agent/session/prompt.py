@@ -12,7 +12,7 @@ import orjson
 
 from pilothouse_agent.kernel.request import ToolSpec
 
-__all__ = ["Environment", "system_prompt"]
+__all__ = ["Environment", "PromptMaker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,24 @@ class Environment:
         return "\n".join(lines)
 
 
-def system_prompt(specs: Sequence[ToolSpec], environment: Environment) -> str:
-    standing = files("pilothouse_agent.session").joinpath("system_prompt.md").read_text(encoding="utf-8")
-    sections = [standing.strip(), f"# Environment\n\n{environment.text()}"]
-    if specs:
-        sections.append("# Tools\n\n" + "\n\n".join(_tool(spec) for spec in specs))
-    return "\n\n".join(sections) + "\n"
+class PromptMaker:
+    """Makes the prompt anew only when the tools have changed. Reads its text when it is made: blocks."""
+
+    def __init__(self, environment: Environment) -> None:
+        text = files("pilothouse_agent.session").joinpath("system_prompt.md").read_text(encoding="utf-8")
+        self._head = f"{text.strip()}\n\n# Environment\n\n{environment.text()}\n"
+        self._made: tuple[tuple[ToolSpec, ...], str] | None = None
+
+    def __call__(self, specs: Sequence[ToolSpec]) -> str:
+        specs = tuple(specs)
+        if self._made is None or self._made[0] != specs:
+            self._made = (specs, self._prompt(specs))
+        return self._made[1]
+
+    def _prompt(self, specs: Sequence[ToolSpec]) -> str:
+        if not specs:
+            return self._head
+        return f"{self._head}\n# Tools\n\n" + "\n\n".join(_tool(spec) for spec in specs) + "\n"
 
 
 def _tool(spec: ToolSpec) -> str:

@@ -1,0 +1,31 @@
+"""Where chat servers differ in the requests they take. Data for presets; `chat_request` obeys it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["ChatDialect"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatDialect:
+    """The defaults are what most servers take."""
+
+    token_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """Names the output limit, which is sent only where the user set one (`ModelTraits.output_cap`)."""
+    system_role: Literal["system", "developer"] = "system"
+    thinking_field: Literal["reasoning_effort", "reasoning", "none"] = "reasoning_effort"
+    """How a thinking level is asked for: as a word, as `{"reasoning": {"effort": …}}`, or not at all."""
+    reasoning_back: Literal["as it came", "always", "never"] = "as it came"
+    """Whether `reasoning_content` goes back: beside calls if the model sent it, on every answer, never."""
+    alternating: bool = False
+    """User and assistant must take turns, the user first: neighbours of one role are merged."""
+    user_after_tool: bool = True
+    """A user message may follow a tool result; else a short assistant message goes between."""
+    nine_letter_ids: bool = False
+    """Call ids are nine ASCII letters and digits."""
+    schema: Literal["full", "reduced"] = "full"
+    """reduced: no references, no unions of types, only the keywords that Gemini knows."""
+    usage_option: bool = True
+    """Takes `stream_options`."""

@@ -1,0 +1,32 @@
+"""What a provider has to know of a model to write a request for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pilothouse_agent.kernel.request import ModelLimits
+
+__all__ = ["ModelTraits", "TraitsOf", "unknown_model"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTraits:
+    """The defaults stand for a model nothing is known of."""
+
+    limits: ModelLimits = ModelLimits()
+    images: bool = True
+    """Whether it may be sent images; else a note takes their place."""
+    thinking: bool = True
+    """Whether a thinking level may be asked of it."""
+    output_cap: int | None = None
+    """Tokens the user wants no answer to exceed; None leaves it to the model's own limit."""
+
+
+TraitsOf: TypeAlias = Callable[[str], ModelTraits]
+"""Asked with the whole model id, `provider/model`."""
+
+
+def unknown_model(model: str) -> ModelTraits:
+    return ModelTraits()

@@ -1,0 +1,93 @@
+"""A session as it is put together: tools, prompt, and the whole way from prompt to file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from pilothouse_agent.files.queue import WriteQueue
+from pilothouse_agent.kernel.messages import TextBlock
+from pilothouse_agent.models.scripted import ScriptedModel
+from pilothouse_agent.permissions.approval_mode import ApprovalMode
+from pilothouse_agent.session.agent_session import AgentSession
+from pilothouse_agent.session.create import TOOL_NAMES, SessionOptions, create_session
+from pilothouse_agent.session.settings import Settings
+from support.kernel import soon
+from support.recorder import Recorder
+
+SCRIPT = {
+    "turns": [
+        {"calls": [{"id": "c1", "name": "read_file", "arguments": {"path": "a.py"}}]},
+        {
+            "calls": [
+                {
+                    "id": "c2",
+                    "name": "edit_file",
+                    "arguments": {"path": "a.py", "old_text": "x = 1", "new_text": "x = 2"},
+                }
+            ]
+        },
+        {"text": "Done."},
+    ]
+}
+
+
+@pytest.fixture
+async def session(tmp_path: Path) -> AsyncIterator[AgentSession]:
+    (tmp_path / "a.py").write_text("x = 1\n", encoding="utf-8")
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps(SCRIPT), encoding="utf-8")
+    options = SessionOptions(
+        session_id="s1",
+        folders=(str(tmp_path),),
+        model=f"scripted/{script}",
+        mode=ApprovalMode.EDITS,
+        settings=Settings(),
+        environment={},
+    )
+    made, complaints = await asyncio.to_thread(
+        create_session, options, provider=ScriptedModel(), queue=WriteQueue(), approver=None
+    )
+    assert complaints == []
+    yield made
+    await made.close(2)
+
+
+@pytest.mark.covers("B1", "T1")
+async def test_a_prompt_reads_edits_and_answers(session: AgentSession, tmp_path: Path) -> None:
+    recorder = Recorder()
+    session.agent.subscribe(recorder)
+
+    result = await soon(session.prompt((TextBlock("Set x to 2"),)).result)
+
+    assert (result.stop_reason, result.text) == ("completed", "Done.")
+    assert (tmp_path / "a.py").read_text(encoding="utf-8") == "x = 2\n"
+    assert [line for line in recorder.lines if line.startswith(("XS", "XE", "FC", "TE"))] == [
+        "XS c1",
+        "XE c1 ok",
+        "TE1",
+        "XS c2",
+        f"FC modify {tmp_path / 'a.py'}",
+        "XE c2 ok",
+        "TE2",
+        "TE3",
+    ]
+
+
+async def test_the_registered_tools_are_those_that_rules_may_name(session: AgentSession) -> None:
+    assert session.agent.state.tools == TOOL_NAMES
+
+
+async def test_the_system_prompt_tells_of_every_tool_and_of_the_folder(
+    session: AgentSession, tmp_path: Path
+) -> None:
+    prompt = session.agent.state.system_prompt
+
+    assert f"Working folder: {tmp_path}" in prompt
+    assert [line for line in prompt.splitlines() if line.startswith("## ")] == [
+        f"## {name}" for name in TOOL_NAMES
+    ]
