@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,10 +14,13 @@ from pilothouse_agent.kernel.tooling import FileDiff
 from pilothouse_agent.tools.visible import visible
 from pilothouse_server import method_names as names
 from pilothouse_server import protocol
+from pilothouse_server.transport.faults import ClientGone, RequestFault
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import options_to_wire
 
 __all__ = ["ClientApprover", "MessageApprover"]
+
+logger = logging.getLogger(__name__)
 
 _SHOWN_LINES = 20
 _TITLES = {"rejectOnce": "Reject", "allowOnce": "Allow", "allowAlways": "Allow for this session"}
@@ -33,7 +37,7 @@ class ClientApprover:
     async def ask(self, question: Question) -> Answer | None:
         """Waits as long as the user does. An answer that makes no sense counts as none (P4)."""
         params = _params(question, self._session_id)
-        answer = await self._rpc.request(names.REQUEST_APPROVAL, params, limit=None)
+        answer = await _asked(self._rpc, names.REQUEST_APPROVAL, params)
         try:
             result = protocol.ApprovalResult.model_validate(answer)
         except ValidationError:
@@ -53,7 +57,10 @@ class MessageApprover:
         self._turn = turn
 
     async def ask(self, question: Question) -> Answer | None:
-        options = {_TITLES[option.kind]: option.id for option in question.options if option.kind in _TITLES}
+        options: dict[str, str] = {}
+        for option in question.options:
+            if option.kind in _TITLES:
+                options.setdefault(_TITLES[option.kind], option.id)
         titles = sorted(options, key=lambda title: title != "Reject")
         params = {
             "type": 2,
@@ -61,9 +68,20 @@ class MessageApprover:
             "actions": [{"title": title} for title in titles],
         }
         async with self._turn:
-            chosen = await self._rpc.request(names.SHOW_MESSAGE_REQUEST, params, limit=None)
+            chosen = await _asked(self._rpc, names.SHOW_MESSAGE_REQUEST, params)
         title: object = cast("dict[str, Any]", chosen).get("title") if isinstance(chosen, dict) else None
         return Answer(options[title], by="client") if isinstance(title, str) and title in options else None
+
+
+async def _asked(rpc: Rpc, method: str, params: dict[str, Any]) -> Any:
+    """The result; None when the client cannot answer or is gone. Waits as long as the user does."""
+    try:
+        return await rpc.request(method, params, limit=None)
+    except RequestFault as error:
+        logger.warning("The client answered %s with error %d, which counts as no", method, error.code)
+    except ClientGone:
+        pass
+    return None
 
 
 def _message(question: Question) -> str:

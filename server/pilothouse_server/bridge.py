@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from pilothouse_agent.kernel.agent import Agent
-from pilothouse_agent.kernel.events import Event
+from pilothouse_agent.kernel.events import (
+    AgentEnd,
+    AgentStart,
+    Event,
+    MessageUpdate,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+    TurnStart,
+)
 from pilothouse_server.event_stream import EventStream, OutgoingEvent
 from pilothouse_server.transport.outbox import Outbox
 
 __all__ = ["Bridge"]
+
+_WAITING = (MessageUpdate, ToolExecutionUpdate, ToolExecutionStart, TurnStart)
+"""Events that more work follows. The others never wait, so that a run ends at once when it is to end."""
 
 
 class Bridge:
@@ -21,6 +32,6 @@ class Bridge:
         self._outbox = outbox
 
     def __call__(self, event: Event) -> Awaitable[None] | None:
-        run_id = self._agent.run_id or getattr(event, "run_id", None)
+        run_id = event.run_id if isinstance(event, AgentStart | AgentEnd) else self._agent.run_id
         self._outbox.put(OutgoingEvent(self._stream, event, run_id))
-        return self._outbox.room() if self._outbox.full else None
+        return self._outbox.room() if self._outbox.full and isinstance(event, _WAITING) else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, datetime
 
 from pilothouse_agent.kernel.events import (
     Event,
     MessageEnd,
     MessageUpdate,
+    Notice,
     ToolExecutionEnd,
     ToolExecutionUpdate,
 )
@@ -18,6 +20,8 @@ from pilothouse_server.transport.outbox import Outgoing
 from pilothouse_server.wire import event_to_wire, timestamp
 
 __all__ = ["EventStream", "OutgoingEvent"]
+
+logger = logging.getLogger(__name__)
 
 _PROGRESS_ROOM = 64 * 1024
 """Characters of merged tool progress kept; older ones are dropped and counted."""
@@ -37,16 +41,30 @@ class EventStream:
 
     def encoded(self, event: Event, run_id: str | None, time: datetime) -> bytes:
         """The params of the notification for an event that leaves now."""
-        self.seq += 1
-        params = {
-            "sessionId": self.session_id,
-            "runId": run_id,
-            "epoch": self.epoch,
-            "seq": self.seq,
-            "time": timestamp(time),
-            **event_to_wire(event),
-        }
-        body = encode(params)
+        seq = self.seq + 1
+        try:
+            body = self._encode(seq, event, run_id, time)
+        except (TypeError, ValueError):
+            logger.exception("An event could not be put into JSON")
+            text = f"The event {event.type} could not be put into JSON; it is missing here."
+            body = self._encode(seq, Notice("error", text, "eventLost"), run_id, time)
+        self.seq = seq
+        self._keep(event, body)
+        return body
+
+    def _encode(self, seq: int, event: Event, run_id: str | None, time: datetime) -> bytes:
+        return encode(
+            {
+                "sessionId": self.session_id,
+                "runId": run_id,
+                "epoch": self.epoch,
+                "seq": seq,
+                "time": timestamp(time),
+                **event_to_wire(event),
+            }
+        )
+
+    def _keep(self, event: Event, body: bytes) -> None:
         match event:
             case MessageUpdate():
                 self.journal.add(self.seq, body, update_of=event.message_id)
@@ -58,55 +76,76 @@ class EventStream:
                 self.journal.add(self.seq, body, ends=event.tool_call_id)
             case _:
                 self.journal.add(self.seq, body)
-        return body
 
 
 class OutgoingEvent:
     """One `agent/event`; text of the same message or call can be merged until it leaves."""
 
-    __slots__ = ("_parts", "event", "run_id", "size", "stream", "time")
+    __slots__ = ("_dropped", "_event", "_parts", "_run_id", "_stream", "_time", "size")
 
     def __init__(self, stream: EventStream, event: Event, run_id: str | None) -> None:
-        self.stream = stream
-        self.event = event
-        self.run_id = run_id
-        self.time = datetime.now(UTC)
         self.size = _OVERHEAD
+        self._stream = stream
+        self._event = event
+        self._run_id = run_id
+        self._time = datetime.now(UTC)
         self._parts: list[str] = []
+        """Of an update: what was merged, in order."""
+        self._dropped = 0
         if isinstance(event, MessageUpdate | ToolExecutionUpdate):
-            self.size += len(event.text)
+            self._add(event.text)
+        if isinstance(event, ToolExecutionUpdate):
+            self._dropped = event.dropped
 
     def absorb(self, later: Outgoing) -> bool:
-        if not isinstance(later, OutgoingEvent) or later.stream is not self.stream:
+        if not isinstance(later, OutgoingEvent) or later._stream is not self._stream:
             return False
-        mine, other = self.event, later.event
+        mine, other = self._event, later._event
         if isinstance(mine, MessageUpdate) and isinstance(other, MessageUpdate):
-            return self._same_block(mine, other) and self._take(other.text)
+            return self._absorb_text(mine, other)
         if isinstance(mine, ToolExecutionUpdate) and isinstance(other, ToolExecutionUpdate):
-            return mine.tool_call_id == other.tool_call_id and self._take_progress(mine, other)
+            return self._absorb_progress(mine, other)
         return False
 
     def body(self) -> bytes:
-        self._join()
-        return _HEAD + self.stream.encoded(self.event, self.run_id, self.time) + b"}"
+        event = self._event
+        if isinstance(event, MessageUpdate) and len(self._parts) > 1:
+            event = event._replace(text="".join(self._parts))
+        elif isinstance(event, ToolExecutionUpdate) and len(self._parts) > 1:
+            self._trim()
+            event = ToolExecutionUpdate(event.tool_call_id, self._parts[0], self._dropped)
+        return _HEAD + self._stream.encoded(event, self._run_id, self._time) + b"}"
 
-    def _same_block(self, mine: MessageUpdate, other: MessageUpdate) -> bool:
-        return mine.message_id == other.message_id and mine.content_index == other.content_index
+    def _absorb_text(self, mine: MessageUpdate, other: MessageUpdate) -> bool:
+        same = mine.message_id == other.message_id and mine.content_index == other.content_index
+        if same:
+            self._add(other.text)
+        return same
 
-    def _take(self, text: str) -> bool:
+    def _absorb_progress(self, mine: ToolExecutionUpdate, other: ToolExecutionUpdate) -> bool:
+        if mine.tool_call_id != other.tool_call_id:
+            return False
+        if other.dropped:
+            # What was left out lies behind our text: only what comes after it is still in one piece.
+            self._drop("".join(self._parts))
+            self._parts.clear()
+            self._dropped += other.dropped
+        self._add(other.text)
+        if self.size > _OVERHEAD + 2 * _PROGRESS_ROOM:
+            self._trim()
+        return True
+
+    def _add(self, text: str) -> None:
         self._parts.append(text)
         self.size += len(text)
-        return True
 
-    def _take_progress(self, mine: ToolExecutionUpdate, other: ToolExecutionUpdate) -> bool:
-        text = mine.text + other.text
+    def _trim(self) -> None:
+        """Keep the end of the progress."""
+        text = "".join(self._parts)
         over = max(0, len(text) - _PROGRESS_ROOM)
-        dropped = mine.dropped + other.dropped + over
-        self.event = ToolExecutionUpdate(mine.tool_call_id, text[over:], dropped)
-        self.size = _OVERHEAD + len(text) - over
-        return True
+        self._parts = [text[over:]]
+        self._drop(text[:over])
 
-    def _join(self) -> None:
-        if self._parts and isinstance(self.event, MessageUpdate):
-            self.event = self.event._replace(text=self.event.text + "".join(self._parts))
-            self._parts.clear()
+    def _drop(self, text: str) -> None:
+        self._dropped += len(text.encode("utf-8", "surrogatepass"))
+        self.size -= len(text)

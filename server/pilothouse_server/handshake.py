@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["Client", "answer", "introduce"]
+__all__ = ["Client", "answer", "introduce", "least"]
 
 PROTOCOL_VERSION = 1
 FEATURES = ("events", "replay", "approvals", "steering", "progress")
@@ -28,7 +28,7 @@ class Client:
     """Its `pilothouse` object."""
     capabilities: Json = field(default_factory=dict[str, Any])
     folders: tuple[str, ...] = ()
-    """Absolute paths of the workspace folders, or the server's own folder."""
+    """Absolute paths of the workspace folders, or the server's own folder; none when even that is gone."""
     process_id: int | None = None
 
     @property
@@ -50,11 +50,11 @@ def introduce(params: Json) -> Client:
     process_id = params.get("processId")
     return Client(
         name=str(_object(params.get("clientInfo")).get("name") or ""),
-        wants_events="pilothouse" in options or "pilothouse" in experimental,
+        wants_events=any(side.get("pilothouse") is not None for side in (options, experimental)),
         declared={**_object(experimental.get("pilothouse")), **_object(options.get("pilothouse"))},
         capabilities=capabilities,
         folders=_folders(params),
-        process_id=process_id if isinstance(process_id, int) and process_id > 0 else None,
+        process_id=process_id if type(process_id) is int and process_id > 0 else None,
     )
 
 
@@ -70,6 +70,16 @@ def answer(client: Client, version: str) -> Json:
     }
 
 
+def least(params: Json) -> Json:
+    """The smallest `initialize` that agrees with what the client was answered."""
+    encoding = _encoding(_object(params.get("capabilities")))
+    return {
+        "processId": None,
+        "rootUri": None,
+        "capabilities": {"general": {"positionEncodings": [encoding]}},
+    }
+
+
 def _encoding(capabilities: Json) -> str:
     """The client's first choice of those we know; utf-16 is what LSP means by silence."""
     offered = _object(capabilities.get("general")).get("positionEncodings")
@@ -81,8 +91,23 @@ def _folders(params: Json) -> tuple[str, ...]:
     listed = params.get("workspaceFolders")
     folders = cast("list[Any]", listed) if isinstance(listed, list) else []
     uris = [_object(folder).get("uri") for folder in folders] or [params.get("rootUri")]
-    paths = [unquote(urlsplit(uri).path) for uri in uris if isinstance(uri, str) and uri.startswith("file:")]
-    return tuple(paths) or (str(Path.cwd()),)
+    return tuple(path for uri in uris if (path := _path(uri)) is not None) or _own_folder()
+
+
+def _path(uri: Any) -> str | None:
+    """Of a file URI; None for anything else."""
+    try:
+        parts = urlsplit(uri) if isinstance(uri, str) else None
+    except ValueError:
+        return None
+    return unquote(parts.path) if parts is not None and parts.scheme == "file" and parts.path else None
+
+
+def _own_folder() -> tuple[str, ...]:
+    try:
+        return (str(Path.cwd()),)
+    except OSError:
+        return ()
 
 
 def _object(value: Any) -> Json:

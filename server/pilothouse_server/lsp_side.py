@@ -109,6 +109,7 @@ class _Protocol(LanguageServerProtocol):
         future: ThreadFuture[Any] = ThreadFuture()
         asking = asyncio.ensure_future(self.rpc.request(method, self.plain(params), limit=_CLIENT_LIMIT))
         asking.add_done_callback(lambda done: self._relay(method, done, future, callback))
+        future.add_done_callback(lambda done: done.cancelled() and asking.cancel())
         return future
 
     def _relay(

@@ -8,9 +8,14 @@ __all__ = [
     "CANCEL",
     "CONFIGURATION",
     "CONFIGURATION_CHANGED",
+    "DID_CHANGE",
+    "DID_CLOSE",
+    "DID_OPEN",
+    "DID_SAVE",
     "EVENT",
     "EVENTS",
     "EXIT",
+    "FOLDERS_CHANGED",
     "FOLLOW_UP",
     "INITIALIZE",
     "INITIALIZED",
@@ -18,6 +23,7 @@ __all__ = [
     "PROGRESS_CANCEL",
     "PROGRESS_CREATE",
     "PROMPT",
+    "REGISTER",
     "REQUEST_APPROVAL",
     "SESSION_NEW",
     "SHOW_MESSAGE_REQUEST",
@@ -25,6 +31,7 @@ __all__ = [
     "STATE",
     "STEER",
     "UNQUEUE",
+    "WATCHED_FILES_CHANGED",
 ]
 
 INITIALIZE = "initialize"
@@ -38,6 +45,13 @@ PROGRESS = "$/progress"
 PROGRESS_CREATE = "window/workDoneProgress/create"
 PROGRESS_CANCEL = "window/workDoneProgress/cancel"
 SHOW_MESSAGE_REQUEST = "window/showMessageRequest"
+REGISTER = "client/registerCapability"
+DID_OPEN = "textDocument/didOpen"
+DID_CHANGE = "textDocument/didChange"
+DID_SAVE = "textDocument/didSave"
+DID_CLOSE = "textDocument/didClose"
+FOLDERS_CHANGED = "workspace/didChangeWorkspaceFolders"
+WATCHED_FILES_CHANGED = "workspace/didChangeWatchedFiles"
 
 SESSION_NEW = "session/new"
 PROMPT = "agent/prompt"

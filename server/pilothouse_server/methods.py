@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any
 
 from pilothouse_agent.kernel.errors import AgentBusy
 from pilothouse_agent.kernel.messages import ImageBlock, TextBlock, UserBlock
 from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.run import RunResult
-from pilothouse_agent.session.agent_session import AgentSession, Delivery, Started
+from pilothouse_agent.session.agent_session import AbortOutcome, AgentSession, Delivery, Started
 from pilothouse_server import method_names as names
 from pilothouse_server import protocol
 from pilothouse_server.event_stream import EventStream
-from pilothouse_server.sessions import Sessions, fault
+from pilothouse_server.sessions import Sessions, fault, invalid
 from pilothouse_server.transport.codec import decode
 from pilothouse_server.transport.rpc import Waiting
 from pilothouse_server.typed import Methods
@@ -32,11 +33,8 @@ __all__ = ["register_methods"]
 def register_methods(methods: Methods, book: Sessions) -> None:
 
     @methods.typed(names.SESSION_NEW, protocol.NewParams)
-    async def new(params: protocol.NewParams) -> protocol.NewResult:
-        session = await book.create(
-            cwd=params.cwd, folders=params.folders or (), model=params.model, mode=params.mode
-        )
-        return protocol.NewResult(session_id=session.id, epoch=book.epoch)
+    def new(params: protocol.NewParams) -> Waiting:
+        return Waiting(_created(book, params), lambda: None)
 
     @methods.typed(names.PROMPT, protocol.PromptParams)
     def prompt(params: protocol.PromptParams) -> protocol.AcceptedResult | Waiting:
@@ -47,7 +45,7 @@ def register_methods(methods: Methods, book: Sessions) -> None:
         started = _start(session, params)
         if params.wait == "accepted":
             return protocol.AcceptedResult(session_id=session.id, run_id=started.run_id)
-        return Waiting(_settled(session, started), session.agent.abort)
+        return Waiting(_settled(session, started), session.abort)
 
     @methods.typed(names.STEER, protocol.MessageParams)
     def steer(params: protocol.MessageParams) -> protocol.DeliveryResult:
@@ -59,8 +57,8 @@ def register_methods(methods: Methods, book: Sessions) -> None:
 
     @methods.typed(names.ABORT, protocol.AbortParams)
     def abort(params: protocol.AbortParams) -> Waiting:
-        session = book.get(params.session_id)
-        return Waiting(_aborted(session), lambda: None)
+        aborting = book.get(params.session_id).abort()
+        return Waiting(_aborted(aborting), lambda: None)
 
     @methods.typed(names.STATE, protocol.StateParams)
     def state(params: protocol.StateParams) -> protocol.StateResult:
@@ -101,7 +99,7 @@ class _Opening:
         session = self._session = await self._book.create(model=params.model, mode=params.mode)
         started = _start(session, params)
         if self._cancelled:
-            session.agent.abort()
+            session.abort()
         if params.wait == "accepted":
             return protocol.AcceptedResult(session_id=session.id, run_id=started.run_id)
         return await _settled(session, started)
@@ -109,7 +107,14 @@ class _Opening:
     def cancel(self) -> None:
         self._cancelled = True
         if self._session is not None:
-            self._session.agent.abort()
+            self._session.abort()
+
+
+async def _created(book: Sessions, params: protocol.NewParams) -> protocol.NewResult:
+    session = await book.create(
+        cwd=params.cwd, folders=params.folders or (), model=params.model, mode=params.mode
+    )
+    return protocol.NewResult(session_id=session.id, epoch=book.epoch)
 
 
 def _start(session: AgentSession, params: protocol.PromptParams) -> Started:
@@ -137,8 +142,8 @@ def settled(session_id: str, result: RunResult) -> protocol.SettledResult:
     return protocol.SettledResult.model_validate(wire)
 
 
-async def _aborted(session: AgentSession) -> protocol.AbortResult:
-    outcome = await session.abort()
+async def _aborted(aborting: Awaitable[AbortOutcome]) -> protocol.AbortResult:
+    outcome = await aborting
     returned = returned_to_wire(outcome.returned)
     wire = {"aborted": outcome.aborted, "runId": outcome.run_id, "returned": returned}
     return protocol.AbortResult.model_validate(wire)
@@ -215,9 +220,12 @@ def _approval(question: Question) -> dict[str, Any]:
 def _content(message: protocol.Message) -> tuple[UserBlock, ...]:
     if message.content is None:
         return (TextBlock(message.text or ""),)
-    return tuple(
+    blocks = tuple(
         TextBlock(block.text)
         if isinstance(block, protocol.TextContent)
         else ImageBlock(block.media_type, block.data)
         for block in message.content
     )
+    if all(isinstance(block, TextBlock) and not block.text.strip() for block in blocks):
+        raise invalid("content", "the message is empty")
+    return blocks

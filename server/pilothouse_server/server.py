@@ -7,15 +7,19 @@ import gc
 import importlib
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pilothouse_server import handshake
 from pilothouse_server import method_names as names
+from pilothouse_server.configuration import Configuration
+from pilothouse_server.logs import log_to_file, log_to_stderr
 from pilothouse_server.transport.descriptors import Wire, take_stdio
+from pilothouse_server.transport.faults import INTERNAL_ERROR, METHOD_NOT_FOUND, RequestFault
 from pilothouse_server.transport.life import Life
-from pilothouse_server.transport.rpc import Part, RequestFault, Rpc
+from pilothouse_server.transport.process import run_process
+from pilothouse_server.transport.rpc import Part, Rpc
 
 if TYPE_CHECKING:
     from pilothouse_server.agent_side import AgentSide
@@ -29,10 +33,9 @@ Json = dict[str, Any]
 
 _SETTLE = 1.0
 """Seconds the runs are given to settle when the server ends."""
-_CONFIGURATION = 5.0
-"""Seconds the client has to answer workspace/configuration."""
 _OF_THE_AGENT = ("agent/", "session/")
 _ALSO_OF_THE_AGENT = (names.PROGRESS_CANCEL,)
+_OWN = (names.INITIALIZED, names.CONFIGURATION_CHANGED)
 
 
 class Server:
@@ -44,92 +47,101 @@ class Server:
         self._version = version("pilothouse")
         self._initialize: Json = {}
         self._client: handshake.Client | None = None
+        self._configuration: Configuration | None = None
+        self._may_ask = False
+        """The client has sent `initialized`; before that it gets no requests."""
         self._agent: AgentSide | None = None
-        self._lsp: LspSide | None = None
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._own = _Own(self)
+        self._parts: dict[str, Part] = {"own": _Own(self)}
+        self._loading: dict[str, asyncio.Task[None]] = {}
+        self._background: set[asyncio.Task[None]] = set()
+        self._closing: asyncio.Task[None] | None = None
 
     def initialize(self, params: Json) -> Json:
-        self._initialize = params
-        client = self._client = handshake.introduce(params)
+        client = handshake.introduce(params)
+        self._initialize, self._client = params, client
+        self._configuration = Configuration(self.rpc, client)
         if client.process_id is not None:
-            self._tasks["parent"] = self._life.watch_parent(client.process_id)
+            self._background.add(self._life.watch_parent(client.process_id))
         return handshake.answer(client, self._version)
 
     def part(self, method: str) -> Part | None:
-        if method in (names.INITIALIZED, names.CONFIGURATION_CHANGED):
-            return self._own
+        if method in _OWN or method.startswith("$/"):
+            return self._parts["own"]
         if method.startswith(_OF_THE_AGENT) or method in _ALSO_OF_THE_AGENT:
-            if self._agent is None:
-                self._once("agent", self._load_agent)
-            return self._agent
-        if self._lsp is None:
-            self._once("lsp", self._load_lsp)
-        return self._lsp
+            return self._loaded("agent", self._load_agent)
+        return self._loaded("lsp", self._load_lsp)
 
     async def shut_down(self) -> None:
         """Abort, settle and save every run; what they hold is given back."""
-        loading = self._tasks.get("agent")
-        if self._agent is None and loading is not None:
-            await asyncio.wait({loading})
-        if self._agent is not None:
-            await self._agent.close(_SETTLE)
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
 
     def exit(self, code: int) -> None:
         self._life.end(code, "exit", after_exit=True)
 
-    async def tear_down(self) -> None:
-        self.rpc.fail_outgoing()
-        await self.shut_down()
-
-    def warm(self) -> None:
+    def initialized(self) -> None:
         """Load in the background what the client will surely need."""
-        self._once("agent", self._load_agent)
+        self._may_ask = True
+        if self._agent is not None:
+            self.configuration_changed({})
+        self._loaded("agent", self._load_agent)
         if self._client is not None and self._client.can("textDocument"):
-            self._once("lsp", self._load_lsp)
+            self._loaded("lsp", self._load_lsp)
 
-    def pull_configuration(self) -> None:
-        self._tasks["configuration"] = asyncio.create_task(self._configure())
+    def configuration_changed(self, params: Json) -> None:
+        task = asyncio.create_task(self._reconfigure(params))
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
-    def _once(self, name: str, load: Callable[[], Any]) -> None:
-        if name not in self._tasks:
-            self._tasks[name] = asyncio.create_task(load())
+    def _loaded(self, name: str, load: Callable[[], Awaitable[Part]]) -> Part | None:
+        if name not in self._loading:
+            self._loading[name] = asyncio.create_task(self._load(name, load))
+        return self._parts.get(name)
 
-    async def _load_agent(self) -> None:
+    async def _load(self, name: str, load: Callable[[], Awaitable[Part]]) -> None:
+        try:
+            self._parts[name] = await load()
+        except Exception:
+            logger.exception("The part %r could not be loaded", name)
+            self._parts[name] = _Missing(name)
+        self.rpc.resume()
+
+    async def _load_agent(self) -> Part:
         module = await _imported("pilothouse_server.agent_side")
         places = await _imported("pilothouse_agent.session.places")
+        await asyncio.to_thread(log_to_file, places.log_file(os.environ))
         assert self._client is not None
+        assert self._configuration is not None
         settings = await asyncio.to_thread(places.user_settings, os.environ)
         agent: AgentSide = module.AgentSide(self.rpc, self._client, os.environ, settings)
-        if self._gives_configuration():
-            agent.configure(await self._configuration())
+        if self._may_ask:
+            await self._configuration.pull()
+        agent.configure(self._configuration.values)
         self._agent = agent
-        self.rpc.resume()
+        return agent
 
-    async def _load_lsp(self) -> None:
+    async def _load_lsp(self) -> Part:
         module = await _imported("pilothouse_server.lsp_side")
         lsp: LspSide = module.LspSide(self.rpc, self._version)
-        await lsp.initialize(self._initialize)
-        self._lsp = lsp
-        self.rpc.resume()
-
-    async def _configure(self) -> None:
-        if self._agent is not None and self._gives_configuration():
-            self._agent.configure(await self._configuration())
-
-    def _gives_configuration(self) -> bool:
-        return self._client is not None and self._client.can("workspace", "configuration")
-
-    async def _configuration(self) -> Json:
-        """The editor's settings for us; none when it does not answer in time or makes no sense."""
-        params = {"items": [{"section": "pilothouse"}]}
         try:
-            answers = await self.rpc.request(names.CONFIGURATION, params, limit=_CONFIGURATION)
-        except (RequestFault, TimeoutError) as error:
-            logger.warning("The client did not give its configuration: %s", error or "no answer")
-            return {}
-        first = cast("list[Any]", answers)[0] if isinstance(answers, list) and answers else None
-        return cast("Json", first) if isinstance(first, dict) else {}
+            await lsp.initialize(self._initialize)
+        except RequestFault as error:
+            logger.warning("The client's initialize is taken as empty: %s", error)
+            await lsp.initialize(handshake.least(self._initialize))
+        return lsp
+
+    async def _reconfigure(self, params: Json) -> None:
+        assert self._configuration is not None
+        await self._configuration.changed(params)
+        if self._agent is not None:
+            self._agent.configure(self._configuration.values)
+
+    async def _close(self) -> None:
+        for loading in self._loading.values():
+            loading.cancel()
+        if self._agent is not None:
+            await self._agent.close(_SETTLE)
 
 
 class _Own:
@@ -139,26 +151,40 @@ class _Own:
         self._server = server
 
     def request(self, method: str, params: Json) -> Any:
-        raise RequestFault(-32601, f"{method} is a notification.")
+        raise RequestFault(METHOD_NOT_FOUND, f"There is no request {method!r}.")
 
     def notification(self, method: str, params: Json) -> None:
         if method == names.INITIALIZED:
-            self._server.warm()
-        else:
-            self._server.pull_configuration()
+            self._server.initialized()
+        elif method == names.CONFIGURATION_CHANGED:
+            self._server.configuration_changed(params)
 
 
-def serve() -> int:
-    """Serve the client on descriptors 0 and 1 until it ends; the exit code."""
+class _Missing:
+    """Stands in for a part that could not be loaded, so that nobody waits for it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def request(self, method: str, params: Json) -> Any:
+        text = f"The part {self._name!r} of the server could not be loaded. The log has the details."
+        raise RequestFault(INTERNAL_ERROR, text)
+
+    def notification(self, method: str, params: Json) -> None:
+        """Nothing can be done with it."""
+
+
+def serve() -> NoReturn:
+    """Serve the client on descriptors 0 and 1 until it ends; ends the process."""
     wire = take_stdio()
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    return asyncio.run(_serve(wire))
+    log_to_stderr()
+    run_process(lambda: _serve(wire))
 
 
 async def _serve(wire: Wire) -> int:
-    life = Life(wire, asyncio.get_running_loop())
+    life = Life(wire, asyncio.get_running_loop(), force=os._exit)
     server = Server(life)
-    return await life.run(server.rpc, server.tear_down)
+    return await life.run(server.rpc, server.rpc.close)
 
 
 async def _imported(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from pilothouse_server.progress import RunProgress
 from pilothouse_server.transport.rpc import INVALID_PARAMS, RequestFault, Rpc
 
 __all__ = ["Sessions", "fault", "invalid"]
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -61,6 +64,7 @@ class Sessions:
         self._queue = WriteQueue()
         self._one_message = asyncio.Lock()
         self._open: dict[str, _Open] = {}
+        self._closed = False
 
     def all(self) -> list[AgentSession]:
         return [entry.session for entry in self._open.values()]
@@ -73,8 +77,9 @@ class Sessions:
         return entry.session
 
     def stream(self, session_id: str) -> EventStream:
-        """Raises the `unknownSession` fault."""
+        """Its events, none of them waiting without a number. Raises the `unknownSession` fault."""
         self.get(session_id)
+        self._rpc.outbox.settle()
         return self._open[session_id].stream
 
     async def create(
@@ -85,7 +90,8 @@ class Sessions:
         model: str | None = None,
         mode: str | None = None,
     ) -> AgentSession:
-        """Raises a fault for a folder that is not there, an unknown mode, or when no model is chosen."""
+        """Raises a fault for a folder that is not there, an unknown mode, when no model is chosen, or
+        when the server is ending."""
         session_id = f"session_{secrets.token_hex(6)}"
         chosen, approver = self._model(model), self._approver(session_id)
         approval_mode = _mode(mode) if mode else self.settings.mode
@@ -102,8 +108,11 @@ class Sessions:
             return create_session(options, provider=self.models, queue=self._queue, approver=approver)
 
         session, complaints = await asyncio.to_thread(make)
+        if self._closed:
+            await session.close(0)
+            raise fault(protocol.SHUTTING_DOWN, "The server is shutting down.")
         stream = EventStream(session_id, self.epoch)
-        progress = RunProgress(self._rpc, session.agent.abort)
+        progress = RunProgress(self._rpc, session.abort)
         if self._client.wants_events:
             session.agent.subscribe(Bridge(session.agent, stream, self._rpc.outbox))
         if self._client.can("window", "workDoneProgress"):
@@ -115,7 +124,11 @@ class Sessions:
 
     async def close(self, limit: float) -> None:
         """End every session; each is given `limit` seconds, all at the same time."""
-        await asyncio.gather(*(entry.session.close(limit) for entry in self._open.values()))
+        self._closed = True
+        closing = (entry.session.close(limit) for entry in self._open.values())
+        for outcome in await asyncio.gather(*closing, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                logger.error("A session could not be closed", exc_info=outcome)
         await self.models.aclose()
 
     def configure(self, settings: Settings) -> None:

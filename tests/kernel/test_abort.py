@@ -40,6 +40,8 @@ from support.permissions import STOP, FakePermissions, FakeUser
 async def test_text_that_had_come_is_kept_and_the_stream_closed() -> None:
     stall = Gate()
     b = bench([Delta("text", 0, "par"), stall])
+    closed: list[int] = []
+    b.agent.subscribe(lambda event: closed.append(b.model.closed) if b.lines[-1] == "ME(A,aborted)" else None)
     run = b.agent.prompt("Hi")
     await stall.arrival()
 
@@ -49,7 +51,7 @@ async def test_text_that_had_come_is_kept_and_the_stream_closed() -> None:
     assert b.lines[5:] == ["MS(A)", "MU:par", "ME(A,aborted)", "TE1", "PH turn→idle", "AE aborted"]
     assert (result.stop_reason, result.text, result.error) == ("aborted", "par", None)
     assert b.agent.state.error_message == "The run was aborted."
-    assert b.model.closed == 1
+    assert closed == [1]
 
 
 @pytest.mark.covers("L3", "K59")

@@ -172,6 +172,19 @@ def test_writes_of_one_file_are_counted_not_just_noted() -> None:
     assert state.pending_writes == ()
 
 
+@pytest.mark.covers("S3")
+def test_a_write_that_outlives_its_run_counts_for_no_other() -> None:
+    state = state_in("turn")
+    outliving = state.writing("/a")
+
+    with outliving:
+        state.move("idle", "aborted")
+        assert state.pending_writes == ()
+        with state.writing("/a"):
+            assert state.pending_writes == ("/a",)
+    assert state.pending_writes == ()
+
+
 @pytest.mark.covers("K92")
 async def test_a_snapshot_lists_the_facts_of_its_moment() -> None:
     gate = Gate()

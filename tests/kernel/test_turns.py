@@ -23,7 +23,7 @@ from pilothouse_agent.kernel.request import (
 )
 from pilothouse_agent.kernel.settings import RunSettings
 from pilothouse_agent.kernel.transcript import INTERRUPTED, convert
-from support.kernel import FakeClock, Step, asks, bench, call, echo_tool, fails, says, shown
+from support.kernel import FakeClock, Gate, asks, bench, call, echo_tool, fails, says, shown
 
 
 @pytest.mark.covers("L4", "K6")
@@ -269,8 +269,7 @@ async def test_a_fault_inside_a_turn_ends_its_message_and_the_turn() -> None:
 
 @pytest.mark.covers("A3")
 async def test_a_provider_that_sends_nonsense_ends_its_message_with_an_error() -> None:
-    nonsense: list[Step] = [Delta("text", 0, "a"), cast("StreamEvent", "what?"), Finished("stop")]
-    b = bench(nonsense)
+    b = bench([Delta("text", 0, "a"), cast("StreamEvent", "what?"), Gate()])
 
     result = await b.run("Hi")
 

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from pilothouse_agent.kernel.abort import AbortSignal
+from pilothouse_agent.kernel.ports import Consent
 
 __all__ = ["RecordingContext"]
 
@@ -16,6 +17,7 @@ class RecordingContext:
     def __init__(self, call_id: str = "call-1", signal: AbortSignal | None = None) -> None:
         self.call_id = call_id
         self.signal = signal or AbortSignal()
+        self.consent: Consent | None = None
         self.progress_texts: list[str] = []
         self.pending: list[str] = []
         """Paths with a queued or running write right now."""

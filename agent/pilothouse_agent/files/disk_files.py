@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from pilothouse_agent.files.consented import NotShown, consented
 from pilothouse_agent.files.disk import Disk, Gate
 from pilothouse_agent.files.disk_texts import DiskTexts
 from pilothouse_agent.files.in_flight import outlast
@@ -65,7 +66,7 @@ class DiskFiles:
         """`change` runs in a thread, and again whenever others changed the file meanwhile."""
 
         def work(paths: Sequence[str], gate: Gate) -> _Done:
-            return self._edit(paths[0], change, gate)
+            return self._edit(paths[0], consented(change, paths[0], scope), gate)
 
         return await self._turn([path], lambda: [os.path.realpath(path)], work, scope)
 
@@ -73,7 +74,7 @@ class DiskFiles:
         """Keeps encoding, mark and line ends of a file that is replaced. The same text is not written."""
 
         def work(paths: Sequence[str], gate: Gate) -> _Done:
-            return self._write(paths[0], text, gate)
+            return self._write(paths[0], text, gate, scope)
 
         return await self._turn([path], lambda: [os.path.realpath(path)], work, scope)
 
@@ -107,8 +108,12 @@ class DiskFiles:
                 announced.enter_context(scope.pending_write(path))
             async with self._queue.turn(resolve, signal=scope.signal) as paths:
                 self._refuse_doubtful(paths)
-                with scope.committing():
-                    return await self._settle(paths, resolve, work)
+                while True:
+                    try:
+                        with scope.committing():
+                            return await self._settle(paths, resolve, work)
+                    except NotShown as unseen:
+                        await unseen.consent.extend(unseen.diff)
 
     async def _settle(self, paths: Sequence[str], resolve: _Resolve, work: _Work) -> FileChange:
         gate = Gate()
@@ -134,11 +139,11 @@ class DiskFiles:
             lambda record: record.note(path, after.text, known),
         )
 
-    def _write(self, path: str, text: str, gate: Gate) -> _Done:
+    def _write(self, path: str, text: str, gate: Gate, scope: WriteScope) -> _Done:
         def change(file: FileText | None) -> str:
             return self._replacement(path, file, text)
 
-        before, after = self._texts.rewrite(path, change, gate, create=True)
+        before, after = self._texts.rewrite(path, consented(change, path, scope), gate, create=True)
         return _Done(
             FileChange(path, "modify", "disk", before.text, after.text)
             if before

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-import unicodedata
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeAlias
 
+from pilothouse_agent.files.file_key import FOLDS_CASE, file_key
 from pilothouse_agent.kernel.abort import AbortSignal, bounded
 from pilothouse_agent.kernel.tooling import ToolError
 
@@ -20,13 +19,12 @@ _Place: TypeAlias = "dict[str, asyncio.Future[None]]"
 
 _DOOR = ""
 _RESOLVE_LIMIT = 5.0
-_FOLDS_CASE = sys.platform in ("darwin", "win32")
 
 
 class WriteQueue:
     """Share one among all sessions of a process. Empty when nothing is written."""
 
-    def __init__(self, *, fold_case: bool = _FOLDS_CASE) -> None:
+    def __init__(self, *, fold_case: bool = FOLDS_CASE) -> None:
         """`fold_case`: names that differ only in case or in composed letters are one file."""
         self._fold_case = fold_case
         self._lines: dict[str, deque[asyncio.Future[None]]] = {}
@@ -59,7 +57,7 @@ class WriteQueue:
             self._leave(place)
 
     def _key(self, path: str) -> str:
-        return unicodedata.normalize("NFC", path).casefold() if self._fold_case else path
+        return file_key(path, fold_case=self._fold_case)
 
     def _join(self, keys: Iterable[str]) -> _Place:
         place: _Place = {}

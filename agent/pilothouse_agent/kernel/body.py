@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import cast
 
 from pilothouse_agent.kernel.abort import Aborted, AbortSignal
-from pilothouse_agent.kernel.ports import Invocation
+from pilothouse_agent.kernel.ports import Consent, Invocation
 from pilothouse_agent.kernel.progress import Progress
 from pilothouse_agent.kernel.results import CallEnd, aborted, failed, finished
 from pilothouse_agent.kernel.state import State
@@ -26,9 +26,12 @@ _INTERRUPTED = "Aborted while it was running."
 class Body:
     """Implements `ToolContext` for the tool; the executor reads `take_progress` and awaits `run`."""
 
-    def __init__(self, call_id: str, signal: AbortSignal, state: State) -> None:
+    def __init__(
+        self, call_id: str, signal: AbortSignal, state: State, consent: Consent | None = None
+    ) -> None:
         self.call_id = call_id
         self.signal = signal
+        self.consent = consent
         self.on_progress: Callable[[], None] = lambda: None
         """Called on the loop when there is progress to take, once until it is taken."""
         self._state = state

@@ -111,7 +111,7 @@ class ToolExecutor:
         if isinstance(bound, CallEnd):
             await self._publish_end(call, bound, started)
             return bound
-        body = Body(call.id, self._signal, self._state)
+        body = Body(call.id, self._signal, self._state, bound.consent)
         entry = _Entry(bound, started, body)
         body.on_progress = lambda: self._inbox.put_nowait((entry, "progress"))
         return entry

@@ -14,13 +14,14 @@ from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import ErrorInfo, Message
 from pilothouse_agent.kernel.questions import Answer, PermissionRequest, Question, Verdict
 from pilothouse_agent.kernel.request import ModelLimits, ModelRequest, StreamEvent, ToolSpec
-from pilothouse_agent.kernel.tooling import Footprint, Preview, ToolResult
+from pilothouse_agent.kernel.tooling import FileDiff, Footprint, Preview, ToolResult
 
 __all__ = [
     "Approver",
     "Clock",
     "Compaction",
     "Compactor",
+    "Consent",
     "FileChange",
     "FilePort",
     "FileText",
@@ -61,8 +62,25 @@ class ModelProvider(Protocol):
     def limits(self, model: str) -> ModelLimits: ...
 
 
+class Consent(Protocol):
+    """What the user said yes to, for a call that was asked about (kernel.md P3)."""
+
+    def covers(self, diff: FileDiff) -> bool:
+        """Whether just this change was shown; from any thread."""
+        ...
+
+    async def extend(self, diff: FileDiff) -> None:
+        """Ask about this change. Raises `ToolError` for a no, `Aborted` at an abort."""
+        ...
+
+
 class WriteScope(Protocol):
     """Who a change to a file is made for."""
+
+    @property
+    def consent(self) -> Consent | None:
+        """None: the call may change what it likes, since nobody was asked about it."""
+        ...
 
     @property
     def call_id(self) -> str: ...

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 
 from pilothouse_agent.kernel.abort import Aborted, AbortSignal, bounded
 from pilothouse_agent.kernel.approvals import Approvals
+from pilothouse_agent.kernel.consent import ShownChanges
 from pilothouse_agent.kernel.events import Location, ToolKind
 from pilothouse_agent.kernel.hooks import BlockCall, HookFailed, HookRunner
-from pilothouse_agent.kernel.messages import ToolCall
-from pilothouse_agent.kernel.ports import Invocation, PermissionPipeline, PlannedFiles, Tool
+from pilothouse_agent.kernel.messages import ToolCall, text_of
+from pilothouse_agent.kernel.ports import Consent, Invocation, PermissionPipeline, PlannedFiles, Tool
 from pilothouse_agent.kernel.questions import PermissionRequest, Question, Verdict
 from pilothouse_agent.kernel.results import CallEnd, aborted, blocked, denied, failed, refused
 from pilothouse_agent.kernel.tooling import Footprint, InvalidArguments, Preview, ToolError
@@ -36,6 +37,8 @@ class Bound:
     """Asked for once, so that what is judged is what is scheduled."""
     locations: tuple[Location, ...]
     command: str | None
+    consent: Consent | None = None
+    """What its change is bound to, when the user was asked about it (P3)."""
 
 
 class Preparer:
@@ -101,15 +104,15 @@ class Preparer:
             hooked = await self._hooked(bound)
             if isinstance(hooked, CallEnd):
                 return hooked
-            refused = await self._permit(hooked)
+            permitted = await self._permit(hooked)
         except Aborted:
             return aborted()
         except Exception as error:
             logger.exception("The call %s could not be prepared", bound.call.id)
             return failed(f"The call could not be judged and did not run: {type(error).__name__}: {error}")
-        if refused is None:
-            self._approved.append(hooked)
-        return refused or hooked
+        if isinstance(permitted, Bound):
+            self._approved.append(permitted)
+        return permitted
 
     async def _hooked(self, bound: Bound) -> Bound | CallEnd:
         try:
@@ -123,24 +126,49 @@ class Preparer:
             return bound
         return await self.bind(replace(bound.call, arguments=decision.arguments, arguments_text=None))
 
-    async def _permit(self, bound: Bound) -> CallEnd | None:
+    async def _permit(self, bound: Bound) -> Bound | CallEnd:
         if self._permissions is None:
-            return None
+            return bound
         request = PermissionRequest(bound.call, bound.kind, bound.footprint, bound.command)
         verdict = self._permissions.judge(request)
         if verdict.decision == "allow":
-            return None
+            return bound
         if verdict.decision == "deny":
             return refused(verdict.reason)
-        return await self._ask(bound, request, verdict, self._permissions)
+        return await self._ask_first(bound, request, verdict)
 
-    async def _ask(
-        self, bound: Bound, request: PermissionRequest, verdict: Verdict, permissions: PermissionPipeline
-    ) -> CallEnd | None:
+    async def _ask_first(self, bound: Bound, request: PermissionRequest, verdict: Verdict) -> Bound | CallEnd:
         try:
             preview = await self._preview(bound)
         except ToolError as error:
             return failed(str(error))
+        if (no := await self._ask(bound, request, verdict, preview)) is not None:
+            return no
+        if not bound.footprint.writes:
+            return bound
+        consent = ShownChanges(preview, lambda shown: self._ask_again(bound, request, shown))
+        return replace(bound, consent=consent)
+
+    async def _ask_again(self, bound: Bound, request: PermissionRequest, preview: Preview) -> None:
+        """About a change that is not the one that was shown; what may be done meanwhile is not asked."""
+        assert self._permissions is not None
+        verdict = self._permissions.judge(request)
+        if verdict.decision == "deny":
+            raise ToolError(verdict.reason)
+        if verdict.decision == "allow":
+            return
+        no = await self._ask(bound, request, verdict, preview)
+        if no is not None and no.outcome == "aborted":
+            raise Aborted
+        if no is not None:
+            raise ToolError(text_of(no.result.content))
+
+    async def _ask(
+        self, bound: Bound, request: PermissionRequest, verdict: Verdict, preview: Preview | None
+    ) -> CallEnd | None:
+        """Put the question; the end says why the call may not run."""
+        permissions = self._permissions
+        assert permissions is not None
         question = Question(
             self._new_id("ask"),
             bound.call,

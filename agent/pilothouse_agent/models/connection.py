@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pilothouse_agent.kernel.messages import ErrorInfo
-from pilothouse_agent.models.errors import Source, http_error, own_error
+from pilothouse_agent.models.errors import Source, http_error, own_error, request_id_of
 
 if TYPE_CHECKING:
     import httpx
@@ -45,6 +45,8 @@ class Body:
     """The body of a good answer, as pieces of bytes."""
 
     def __init__(self, response: httpx.Response) -> None:
+        self.request_id = request_id_of(response.headers)
+        """By which the provider can find the request, if it said so."""
         self._pieces = response.aiter_bytes()
 
     def __aiter__(self) -> AsyncIterator[bytes]:

@@ -27,7 +27,7 @@ from pilothouse_agent.models.error_table import (
 )
 from pilothouse_agent.models.retry_after import retry_after
 
-__all__ = ["Source", "http_error", "own_error", "stream_error"]
+__all__ = ["Source", "http_error", "own_error", "request_id_of", "stream_error"]
 
 _SECRET_SHAPES = re.compile(
     r"\b(?:(?:sk|pk|rk|gsk|xai|pplx|hf|nvapi|r8)[-_]|AIza)[\w*-]{12,}|(?<=Bearer )[^\s\"',;]{8,}"
@@ -48,6 +48,8 @@ class Source:
     key_name: str = ""
     """The variable its key comes from."""
     secrets: tuple[str, ...] = ()
+    request_id: str | None = None
+    """Of the request that is being answered, for failures that name none themselves."""
 
     def redacted(self, text: str) -> str:
         for secret in self.secrets:
@@ -64,8 +66,9 @@ def http_error(
     waiting = retry_after(headers, detail=content.delay, text=content.text, now=now)
     kind = _kind(content, status, waits=waiting is not None)
     retryable = _retryable(kind, headers.get("x-should-retry", "").strip().lower())
-    request_id = next((headers[name] for name in _REQUEST_ID_HEADERS if name in headers), content.request_id)
-    message = _message(source, f"answered {status}", content.text, kind, request_id)
+    message = _message(
+        source, f"answered {status}", content.text, kind, request_id_of(headers) or content.request_id
+    )
     return ErrorInfo(kind, message, retryable, status, waiting if retryable else None)
 
 
@@ -81,7 +84,13 @@ def stream_error(source: Source, value: JsonValue) -> ErrorInfo:
 
 def own_error(source: Source, kind: ErrorKind, text: str, *, retryable: bool | None = None) -> ErrorInfo:
     """A failure that we noticed ourselves; `text` is a whole sentence."""
-    return ErrorInfo(kind, source.redacted(text), kind in RETRYABLE if retryable is None else retryable)
+    message = source.redacted(text + _request(source.request_id))
+    return ErrorInfo(kind, message, kind in RETRYABLE if retryable is None else retryable)
+
+
+def request_id_of(headers: Mapping[str, str]) -> str | None:
+    """By which the provider can find a request; names of headers in lower case."""
+    return next((headers[name] for name in _REQUEST_ID_HEADERS if headers.get(name)), None)
 
 
 def _kind(body: ErrorBody, status: int | None, *, waits: bool) -> ErrorKind:
@@ -129,5 +138,8 @@ def _message(source: Source, what: str, text: str, kind: ErrorKind, request_id: 
     said += "" if said.endswith((".", "!", "?")) else "."
     key = f" in {source.key_name}" if source.key_name else ""
     advice = f" {ADVICE[kind].format(key=key)}" if kind in ADVICE else ""
-    request = f" (request {request_id[:100]})" if request_id else ""
-    return source.redacted(f"{said}{advice}{request}")
+    return source.redacted(f"{said}{advice}{_request(request_id or source.request_id)}")
+
+
+def _request(request_id: str | None) -> str:
+    return f" (request {request_id[:100]})" if request_id else ""

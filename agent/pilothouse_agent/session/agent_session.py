@@ -101,19 +101,13 @@ class AgentSession:
         """Take changed settings from the next run on."""
         self.agent.configure(settings.for_runs(), settings.for_retries())
 
-    async def abort(self) -> AbortOutcome:
-        """End the run, and the one that is about to start; returns when it has settled."""
-        run = self._run if self.agent.busy else None
+    def abort(self) -> asyncio.Task[AbortOutcome]:
+        """End the run, and the one that is about to start; the task ends when that has settled."""
+        run, pending = self._run if self.agent.busy else None, self._next
         self.agent.abort()
-        if self._next is not None:
-            self._next.aborted = True
-            run = await self._next.started
-        if run is None:
-            await self.agent.wait_for_idle()
-            return AbortOutcome(aborted=False)
-        result = await run
-        return AbortOutcome(result.stop_reason == "aborted", result.run_id, result.returned)
-
+        if pending is not None:
+            pending.aborted = True
+        return asyncio.create_task(self._aborted(run, pending))
     async def settled(self) -> None:
         """Returns when no run is active and none is promised."""
         while self._next is not None or self.agent.busy:
@@ -131,6 +125,15 @@ class AgentSession:
             logger.warning("Session %s did not settle in time", self.id)
         finally:
             await self._release()
+
+    async def _aborted(self, run: Run | None, pending: _Next | None) -> AbortOutcome:
+        if pending is not None:
+            run = await asyncio.shield(pending.started)
+        if run is None:
+            await self.agent.wait_for_idle()
+            return AbortOutcome(aborted=False)
+        result = await run
+        return AbortOutcome(result.stop_reason == "aborted", result.run_id, result.returned)
 
     def _deliver(self, kind: QueueKind, content: tuple[UserBlock, ...]) -> Delivery:
         if self._next is None and self.agent.busy and not self.agent.ending:

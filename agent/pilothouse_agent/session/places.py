@@ -9,7 +9,7 @@ from pathlib import Path
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.session.setting_keys import load_file
 
-__all__ = ["user_settings", "user_settings_path"]
+__all__ = ["log_file", "user_settings", "user_settings_path"]
 
 logger = logging.getLogger(__name__)
 
@@ -20,6 +20,15 @@ def user_settings_path(environment: Mapping[str, str]) -> Path:
     from platformdirs import user_config_path
 
     return user_config_path("pilothouse", appauthor=False) / "config.toml"
+
+
+def log_file(environment: Mapping[str, str]) -> Path:
+    """What the server says of itself; all server processes share it."""
+    if home := environment.get("PILOTHOUSE_HOME"):
+        return Path(home) / "state" / "server.log"
+    from platformdirs import user_state_path
+
+    return user_state_path("pilothouse", appauthor=False) / "server.log"
 
 
 def user_settings(environment: Mapping[str, str]) -> JsonObject:

@@ -15,7 +15,7 @@ def decode(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
-        if b"\\u" not in body and b"\\U" not in body:
+        if b"\\u" not in body:
             raise
     # Only the surrogate halves that orjson refuses are worth a second, slower look.
     try:
@@ -25,23 +25,32 @@ def decode(body: bytes) -> Any:
 
 
 def encode(message: Any) -> bytes:
-    """Raises TypeError for what JSON cannot hold. Lone surrogates become U+FFFD."""
+    """Raises TypeError or ValueError for what JSON cannot hold. Lone surrogates become U+FFFD."""
     try:
         return orjson.dumps(message)
     except TypeError:
-        # Surrogate halves, or integers over 64 bits; anything else raises again here.
+        pass
+    # Surrogate halves, integers over 64 bits, or more than 254 levels; anything else raises again here.
+    try:
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode()
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return _well_formed(text).encode("utf-8")
 
 
 def _mended(value: Any) -> Any:
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return _well_formed(value)
     if isinstance(value, list):
         return [_mended(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, dict):
         return {_mended(key): _mended(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
     return value
+
+
+def _well_formed(text: str) -> str:
+    """Joins the halves of surrogate pairs; a half without its other one becomes U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _refuse(constant: str) -> Any:

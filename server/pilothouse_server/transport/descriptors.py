@@ -18,11 +18,21 @@ class Wire(NamedTuple):
 def take_stdio() -> Wire:
     """Move the wire off descriptors 0 and 1: 0 becomes the null device, 1 becomes stderr.
 
-    The copies are not inherited by child processes.
+    The copies block and are not inherited by child processes.
     """
+    _fill_gaps()
     wire = Wire(os.dup(0), os.dup(1))
+    for descriptor in wire:
+        os.set_blocking(descriptor, True)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
     os.dup2(2, 1)
     return wire
+
+
+def _fill_gaps() -> None:
+    """Put the null device where a standard descriptor was closed, lest the wire be given its number."""
+    while (null := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(null, True)
+    os.close(null)

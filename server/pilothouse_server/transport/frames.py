@@ -9,6 +9,10 @@ __all__ = ["FrameError", "FrameParser", "frame"]
 BODY_LIMIT = 64 * 1024 * 1024
 HEADER_LIMIT = 16 * 1024
 
+_BLANKS = (b"\r\n", b"\n")
+_ENDS = (b"\r\n\r\n", b"\n\n", b"\n\r\n")
+_OVERLAP = max(map(len, _ENDS)) - 1
+
 
 class FrameError(Exception):
     """The stream is broken and the next message cannot be found any more."""
@@ -21,8 +25,8 @@ def frame(body: bytes) -> bytes:
 class FrameParser:
     """Cuts a byte stream into bodies, wherever the pieces are cut.
 
-    Header names match in any case, line ends may be LF alone, other headers and stray lines before
-    a header are passed over.
+    Header names match in any case, line ends may be LF alone, other headers, stray lines before a
+    header and blank lines between messages are passed over.
     """
 
     def __init__(self, *, body_limit: int = BODY_LIMIT, header_limit: int = HEADER_LIMIT) -> None:
@@ -32,7 +36,7 @@ class FrameParser:
         self._length: int | None = None
         """Of the body being collected; None while in a header."""
         self._scanned = 0
-        """How far the header in the buffer has been searched for line ends."""
+        """How far the header in the buffer has been searched for its end."""
 
     def push(self, data: bytes) -> None:
         self._buffer += data
@@ -40,34 +44,46 @@ class FrameParser:
     def bodies(self) -> Iterator[bytes]:
         """The bodies that are complete. Raises `FrameError` where the stream is broken, after them."""
         while True:
-            if self._length is None and not self._read_header():
+            if self._length is None:
+                self._length = self._header()
+            if self._length is None or len(self._buffer) < self._length:
                 return
-            assert self._length is not None
-            if len(self._buffer) < self._length:
-                return
-            body = bytes(self._buffer[: self._length])
-            del self._buffer[: self._length]
+            body = self._take(self._length)
             self._length = None
             yield body
 
-    def _read_header(self) -> bool:
-        """Take one header block off the buffer; False when it is not complete yet."""
-        end = _block_end(self._buffer, self._scanned)
+    def _header(self) -> int | None:
+        """Take one header off the buffer, and the blank lines before it; None when it is not complete."""
+        self._skip_blanks()
+        end = self._header_end()
+        if (len(self._buffer) if end is None else end) > self._header_limit:
+            raise FrameError(f"The message header is longer than {self._header_limit} bytes.")
         if end is None:
-            self._scanned = max(0, len(self._buffer) - 3)
-            if len(self._buffer) > self._header_limit:
-                raise FrameError(f"The message header is longer than {self._header_limit} bytes.")
-            return False
-        block = bytes(self._buffer[:end])
-        del self._buffer[:end]
+            self._scanned = max(0, len(self._buffer) - _OVERLAP)
+            return None
         self._scanned = 0
-        if not block.strip():
-            return self._read_header()
-        self._length = self._content_length(block)
-        return True
+        return self._content_length(self._take(end))
 
-    def _content_length(self, block: bytes) -> int:
-        for line in block.splitlines():
+    def _skip_blanks(self) -> None:
+        start = 0
+        while blank := next((blank for blank in _BLANKS if self._buffer.startswith(blank, start)), b""):
+            start += len(blank)
+        if start:
+            del self._buffer[:start]
+            self._scanned = 0
+
+    def _header_end(self) -> int | None:
+        found = [(self._buffer.find(mark, self._scanned), len(mark)) for mark in _ENDS]
+        return min((start + length for start, length in found if start >= 0), default=None)
+
+    def _take(self, length: int) -> bytes:
+        with memoryview(self._buffer) as view:
+            taken = bytes(view[:length])
+        del self._buffer[:length]
+        return taken
+
+    def _content_length(self, header: bytes) -> int:
+        for line in header.splitlines():
             name, _, value = line.partition(b":")
             if name.strip().lower() == b"content-length":
                 return self._checked(value.strip())
@@ -80,16 +96,3 @@ class FrameParser:
         if length > self._body_limit:
             raise FrameError(f"A message of {value[:40].decode()} bytes; the limit is {self._body_limit}.")
         return length
-
-
-def _block_end(buffer: bytearray, start: int) -> int | None:
-    """Where the first header block ends: behind CR LF CR LF or LF LF, or a leading blank line."""
-    for blank in (b"\r\n", b"\n"):
-        if buffer.startswith(blank):
-            return len(blank)
-    ends = [
-        found + len(mark)
-        for mark in (b"\r\n\r\n", b"\n\n", b"\n\r\n")
-        if (found := buffer.find(mark, start)) >= 0
-    ]
-    return min(ends, default=None)

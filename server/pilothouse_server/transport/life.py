@@ -6,12 +6,16 @@ import asyncio
 import logging
 import os
 import signal
+import stat
+import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Protocol
 
 from pilothouse_server.transport.descriptors import Wire
 from pilothouse_server.transport.frames import FrameError, FrameParser
 from pilothouse_server.transport.outbox import Outbox
+from pilothouse_server.transport.parent import gone
 from pilothouse_server.transport.reader import WireReader
 
 __all__ = ["Life", "Receiver"]
@@ -19,11 +23,13 @@ __all__ = ["Life", "Receiver"]
 logger = logging.getLogger(__name__)
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_TEARDOWN_AFTER_EXIT = 1.5
-_TEARDOWN = 3.0
-_FLUSH = 0.5
-"""Seconds; the last part of the teardown is for the client to read what is left."""
-_PARENT_CHECK = 1.0
+_AFTER_EXIT = 0.6
+_OTHERWISE = 2.0
+"""Seconds for the teardown."""
+_FLUSH = 0.4
+"""Then for the client, to read what is left."""
+_OVERDUE = 0.4
+"""Then for whatever else there is, before the process is ended by force: after 1.4 s or 2.8 s in all."""
 
 
 class Receiver(Protocol):
@@ -41,16 +47,24 @@ class Life:
     """Runs the wire until something ends it: exit, end of input, a signal, a closed pipe, a dead parent.
 
     All ends run the same `teardown`, bounded; the process then ends with the code of the first cause.
+    `force` is called with that code, in a thread, when it has not ended by then.
     """
 
-    def __init__(self, wire: Wire, loop: asyncio.AbstractEventLoop) -> None:
-        self.outbox = Outbox(wire.write, loop, on_broken=lambda: self.end(1, "the client closed the pipe"))
+    def __init__(
+        self,
+        wire: Wire,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        force: Callable[[int], object] = lambda code: None,
+    ) -> None:
+        self.outbox = Outbox(wire.write, loop, on_broken=self._lost_client)
         self._wire = wire
         self._loop = loop
+        self._force = force
         self._parser = FrameParser()
         self._ended = asyncio.Event()
         self._code = 0
-        self._limit = _TEARDOWN
+        self._limit = _OTHERWISE
 
     def end(self, code: int, why: str, *, after_exit: bool = False) -> None:
         """The first call decides; later ones are ignored."""
@@ -58,14 +72,18 @@ class Life:
             return
         logger.info("The server ends: %s", why)
         self._code = code
-        self._limit = _TEARDOWN_AFTER_EXIT if after_exit else _TEARDOWN
+        self._limit = _AFTER_EXIT if after_exit else _OTHERWISE
         self._ended.set()
+        overdue = threading.Timer(self._limit + _FLUSH + _OVERDUE, self._force, (code,))
+        overdue.daemon = True
+        overdue.start()
 
     async def run(self, receiver: Receiver, teardown: Callable[[], Awaitable[None]]) -> int:
         """Returns the exit code. What `teardown` leaves undone in its time is left."""
         for number in _SIGNALS:
             self._loop.add_signal_handler(number, self.end, 128 + number, f"signal {number}")
         self.outbox.start()
+        self._watch_output()
         reader = WireReader(
             self._wire.read,
             self._loop,
@@ -74,7 +92,9 @@ class Life:
         )
         reader.start()
         await self._ended.wait()
+        self.outbox.hurry()
         await self._tear_down(teardown)
+        await self.outbox.close(_FLUSH)
         return self._code
 
     def watch_parent(self, process_id: int) -> asyncio.Task[None]:
@@ -92,52 +112,26 @@ class Life:
                     return
         except FrameError as error:
             receiver.refuse_frame(str(error))
-            self.end(1, f"broken framing: {error}")
+            self.end(1, "broken framing")
+
+    def _watch_output(self) -> None:
+        """A pipe's other end tells when it is closed; else a write would find out."""
+        if stat.S_ISFIFO(os.fstat(self._wire.write).st_mode):
+            with suppress(OSError):
+                self._loop.add_reader(self._wire.write, self._lost_client)
+
+    def _lost_client(self) -> None:
+        self._loop.remove_reader(self._wire.write)
+        self.end(1, "the client closed the pipe")
 
     async def _tear_down(self, teardown: Callable[[], Awaitable[None]]) -> None:
-        try:
-            async with asyncio.timeout(self._limit - _FLUSH):
-                await teardown()
-        except TimeoutError:
+        tearing = asyncio.ensure_future(teardown())
+        await asyncio.wait({tearing}, timeout=self._limit)
+        if not tearing.done():
             logger.warning("The teardown did not finish in time")
-        except Exception:
-            logger.exception("The teardown failed")
-        await asyncio.to_thread(self.outbox.close, _FLUSH)
+        elif not tearing.cancelled() and (error := tearing.exception()) is not None:
+            logger.error("The teardown failed", exc_info=error)
 
     async def _watch_parent(self, process_id: int) -> None:
-        await _gone(process_id)
+        await gone(process_id)
         self.end(1, "the client's process is gone")
-
-
-async def _gone(process_id: int) -> None:
-    """Returns when there is no such process, at no cost meanwhile where the system can tell."""
-    try:
-        descriptor = os.pidfd_open(process_id)
-    except ProcessLookupError:
-        return
-    except (AttributeError, OSError, OverflowError):
-        await _gone_by_polling(process_id)
-        return
-    gone = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.add_reader(descriptor, gone.set)
-    try:
-        await gone.wait()
-    finally:
-        loop.remove_reader(descriptor)
-        os.close(descriptor)
-
-
-async def _gone_by_polling(process_id: int) -> None:
-    while _alive(process_id):  # noqa: ASYNC110 - nobody could set an event
-        await asyncio.sleep(_PARENT_CHECK)
-
-
-def _alive(process_id: int) -> bool:
-    try:
-        os.kill(process_id, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True

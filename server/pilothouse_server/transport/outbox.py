@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import sys
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
@@ -11,6 +13,8 @@ from pilothouse_server.transport.frames import frame
 from pilothouse_server.transport.writer import WireWriter
 
 __all__ = ["Outbox", "Outgoing"]
+
+logger = logging.getLogger(__name__)
 
 _AHEAD = 256 * 1024
 """Bytes given to the writer before things wait here, where they can still be merged."""
@@ -32,7 +36,9 @@ class Outgoing(Protocol):
         """Take in the message that came next, if both say the same as one."""
         ...
 
-    def body(self) -> bytes: ...
+    def body(self) -> bytes:
+        """Called once. Raises when the message cannot be put into words; it is then left out."""
+        ...
 
 
 class _Ready:
@@ -56,13 +62,19 @@ class Outbox:
         self, descriptor: int, loop: asyncio.AbstractEventLoop, *, on_broken: Callable[[], None]
     ) -> None:
         self._loop = loop
-        self._on_broken = on_broken
         self._waiting: deque[Outgoing] = deque()
         self._size = 0
         self._flushing = False
+        self._hurried = False
         self._room = asyncio.Event()
         self._room.set()
-        self._writer = WireWriter(descriptor, on_drained=self._drained, on_broken=self._broke)
+        self._ended = asyncio.Event()
+        self._writer = WireWriter(
+            descriptor,
+            on_drained=self._drained,
+            on_broken=lambda: self._call(on_broken),
+            on_ended=lambda: self._call(self._ended.set),
+        )
 
     def start(self) -> None:
         self._writer.start()
@@ -85,6 +97,12 @@ class Outbox:
             self._flushing = True
             self._loop.call_soon(self._flush)
 
+    def settle(self) -> None:
+        """Put into words what is waiting: from now on nothing is merged into it, and events have their seq."""
+        bodies = [body for message in self._waiting if (body := _worded(message)) is not None]
+        self._waiting = deque(_Ready(body) for body in bodies)
+        self._size = sum(map(len, bodies))
+
     @property
     def full(self) -> bool:
         return not self._room.is_set()
@@ -97,23 +115,33 @@ class Outbox:
         except TimeoutError:
             return
 
-    def close(self, seconds: float) -> bool:
-        """Send what is left, for at most so long; blocks, and nothing can be sent afterwards."""
-        while self._waiting:
-            self._writer.write(frame(self._waiting.popleft().body()))
-        return self._writer.close(seconds)
+    def hurry(self) -> None:
+        """The end is near: nobody is asked to wait for the client any more."""
+        self._hurried = True
+        self._room.set()
 
-    def _flush(self) -> None:
+    async def close(self, seconds: float) -> bool:
+        """Send what is left, for at most so long, and nothing afterwards; whether all of it was sent."""
+        self._flush(ahead=sys.maxsize)
+        self._writer.finish()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _flush(self, *, ahead: int = _AHEAD) -> None:
         """Give the writer what it may have; the rest waits for it to be drained."""
         self._flushing = False
         frames: list[bytes] = []
-        ahead = self._writer.unsent
-        while self._waiting and ahead < _AHEAD:
+        unsent = self._writer.unsent
+        while self._waiting and unsent < ahead:
             message = self._waiting.popleft()
             self._size -= message.size
-            framed = frame(message.body())
-            frames.append(framed)
-            ahead += len(framed)
+            if (body := _worded(message)) is not None:
+                frames.append(frame(body))
+                unsent += len(frames[-1])
         if frames:
             self._writer.write(b"".join(frames))
         if self._size < _HIGH_WATER:
@@ -121,18 +149,24 @@ class Outbox:
 
     def _grow(self, size: int) -> None:
         self._size += size
-        if self._size >= _HIGH_WATER:
+        if self._size >= _HIGH_WATER and not self._hurried:
             self._room.clear()
 
     def _drained(self) -> None:
         if self._waiting:
             self._call(self._flush)
 
-    def _broke(self) -> None:
-        self._call(self._on_broken)
-
     def _call(self, callback: Callable[[], object]) -> None:
         try:
             self._loop.call_soon_threadsafe(callback)
         except RuntimeError:  # the loop is closed: the process is ending
             return
+
+
+def _worded(message: Outgoing) -> bytes | None:
+    """One message that cannot be put into words must not take its neighbours along."""
+    try:
+        return message.body()
+    except Exception:
+        logger.exception("A message could not be put into JSON and was left out")
+        return None

@@ -10,8 +10,8 @@ from collections.abc import Callable
 __all__ = ["WireReader"]
 
 _CHUNK = 64 * 1024
-_AHEAD = 64
-"""Chunks read ahead of the loop before the thread waits."""
+_AHEAD = 8
+"""Chunks read ahead of the loop before the thread waits; the loop takes no more in one go."""
 
 
 class WireReader:

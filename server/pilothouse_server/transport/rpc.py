@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, cast
 
 from pilothouse_server import method_names as names
+from pilothouse_server.transport.asking import Asking
 from pilothouse_server.transport.codec import decode, encode
+from pilothouse_server.transport.faults import (
+    CANCELLED,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    NOT_INITIALIZED,
+    PARSE_ERROR,
+    ClientGone,
+    RequestFault,
+)
 from pilothouse_server.transport.outbox import Outbox
 
 __all__ = [
@@ -22,6 +34,7 @@ __all__ = [
     "METHOD_NOT_FOUND",
     "NOT_INITIALIZED",
     "ClientGone",
+    "Front",
     "Part",
     "RequestFault",
     "Rpc",
@@ -33,27 +46,14 @@ logger = logging.getLogger(__name__)
 Id: TypeAlias = int | str
 Json: TypeAlias = dict[str, Any]
 
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
-INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
-NOT_INITIALIZED, CANCELLED = -32002, -32800
-
 _NOT_AN_OBJECT = "A message must be a JSON object; batches are not taken."
 _NOT_A_MESSAGE = (
     'A message needs "jsonrpc": "2.0", a method, and for a request an id: a string or an integer.'
 )
-
-
-class RequestFault(Exception):
-    """Answers a request with an error."""
-
-    def __init__(self, code: int, message: str, data: Json | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.data = data
-
-
-class ClientGone(Exception):
-    """The connection ended while the client was being asked."""
+_CANCELLED = "The request was cancelled."
+_ENDING = (INVALID_REQUEST, "The server is shutting down.", {"kind": "shuttingDown"})
+_LAST_ANSWERS = 0.2
+"""Seconds that requests which are still being worked on have, first to end and then to be cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,13 @@ class Front(Protocol):
 
 
 @dataclass(slots=True)
-class _Held:
-    """A message that waits for its part, and with it all that came later."""
+class _Request:
+    """A request that has no answer yet: held for its part, or being worked on."""
 
-    message: Json
-    cancelled: bool = False
+    running: asyncio.Future[Any] | None = None
+    on_cancel: Callable[[], object] | None = None
+    answered: bool = False
+    """Before its turn came, or instead of what is working on it."""
 
 
 class Rpc:
@@ -107,12 +109,10 @@ class Rpc:
         self._front = front
         self._initialized = False
         self._shut_down = False
-        self._closed = False
-        self._incoming: dict[Id, asyncio.Future[Any]] = {}
-        self._cancels: dict[Id, Callable[[], object]] = {}
-        self._outgoing: dict[Id, asyncio.Future[Any]] = {}
-        self._held: deque[_Held] = deque()
-        self._next_id = 0
+        self._asking = Asking(lambda message: outbox.send(encode(message)))
+        self._open: dict[Id, _Request] = {}
+        self._held: deque[tuple[Json, _Request | None]] = deque()
+        """Messages that wait for their part, and with them all that came later; in order of arrival."""
 
     @property
     def exit_code(self) -> int:
@@ -143,16 +143,8 @@ class Rpc:
 
     def resume(self) -> None:
         """Go on with the messages that were held, in their order, as far as their parts are there."""
-        while self._held and self._pass_on(self._held[0]):
+        while self._held and self._pass_on(*self._held[0]):
             self._held.popleft()
-
-    def fail_outgoing(self) -> None:
-        """The client is gone: whoever waits for it is told."""
-        self._closed = True
-        outgoing, self._outgoing = self._outgoing, {}
-        for future in outgoing.values():
-            if not future.done():
-                future.set_exception(ClientGone("The connection to the client has ended."))
 
     async def request(self, method: str, params: Any, *, limit: float | None) -> Any:
         """Ask the client; the parsed result. `limit` is in seconds, None only for questions to a person.
@@ -160,28 +152,25 @@ class Rpc:
         Raises `RequestFault` for an error answer, `ClientGone`, or TimeoutError. When it is
         cancelled or late, the client is told with `$/cancelRequest` and its answer is ignored.
         """
-        if self._closed:
-            raise ClientGone("The connection to the client has ended.")
-        self._next_id += 1
-        msg_id = f"s{self._next_id}"
-        future = self._outgoing[msg_id] = asyncio.get_running_loop().create_future()
-        self._send({"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params})
-        try:
-            async with asyncio.timeout(limit):
-                return await future
-        finally:
-            if self._outgoing.pop(msg_id, None) is not None and not self._closed:
-                self.notify(names.CANCEL, {"id": msg_id})
+        return await self._asking.request(method, params, limit=limit)
 
     def notify(self, method: str, params: Any) -> None:
         """`params` are JSON values."""
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
+    async def close(self) -> None:
+        """The connection ends: nothing is taken any more, and all that is open gets its answer."""
+        self._shut_down = True
+        self._asking.close()
+        self._refuse_held()
+        await self._front.shut_down()
+        await self._answer_rest()
+
     def _sort(self, message: Json) -> None:
         """Answers and life cycle at once; the rest in order of arrival, held while a part is loaded."""
         method, has_id, msg_id = message.get("method"), "id" in message, message.get("id")
         if has_id and method is None and ("result" in message or "error" in message):
-            self._take_answer(msg_id, message)
+            self._asking.take(message)
             return
         valid_id = isinstance(msg_id, int | str) and not isinstance(msg_id, bool)
         if message.get("jsonrpc") != "2.0" or not isinstance(method, str) or (has_id and not valid_id):
@@ -202,15 +191,15 @@ class Rpc:
             self._initialize(msg_id, cast("Json", params or {}))
         elif method == names.SHUTDOWN:
             self._shut_down = True
-            self._begin(msg_id, self._front.shut_down())
+            self._begin(msg_id, _Request(), Waiting(self._settle(msg_id), lambda: None))
         else:
-            self._in_order(message)
+            self._in_order(message, msg_id)
 
     def _refusal(self, msg_id: Id, method: str) -> tuple[int, str, Json | None] | None:
-        if msg_id in self._incoming or any(held.message.get("id") == msg_id for held in self._held):
+        if msg_id in self._open:
             return INVALID_REQUEST, f"The request id {msg_id!r} is already in use.", None
         if self._shut_down:
-            return INVALID_REQUEST, "The server is shutting down.", {"kind": "shuttingDown"}
+            return _ENDING
         if not self._initialized and method != names.INITIALIZE:
             return NOT_INITIALIZED, "Send initialize first.", None
         if self._initialized and method == names.INITIALIZE:
@@ -234,87 +223,107 @@ class Rpc:
             if isinstance(params, dict):
                 self._cancel(cast("Json", params).get("id"))
         elif not self._initialized or self._shut_down:
-            logger.info("Dropped %s, which came outside initialize and shutdown", method)
+            logger.info("Dropped a notification that came outside initialize and shutdown")
         elif params is not None and not isinstance(params, dict):
-            logger.warning("Dropped %s, whose params are not an object", method)
+            logger.info("Dropped a notification whose params are not an object")
         else:
-            self._in_order(message)
+            self._in_order(message, None)
 
-    def _in_order(self, message: Json) -> None:
-        held = _Held(message)
-        if self._held or not self._pass_on(held):
-            self._held.append(held)
+    def _in_order(self, message: Json, msg_id: Id | None) -> None:
+        request = None if msg_id is None else _Request()
+        if not self._held and self._pass_on(message, request):
+            return
+        if request is not None and msg_id is not None:
+            self._open[msg_id] = request
+        self._held.append((message, request))
 
-    def _pass_on(self, held: _Held) -> bool:
+    def _pass_on(self, message: Json, request: _Request | None) -> bool:
         """Give a message to its part; False when the part is not there yet."""
-        message = held.message
         method, params = cast("str", message["method"]), cast("Json", message.get("params") or {})
-        msg_id = cast("Id | None", message.get("id"))
-        if held.cancelled and msg_id is not None:
-            self._answer_error(msg_id, CANCELLED, "The request was cancelled.")
+        msg_id: Id | None = message.get("id")
+        if request is not None and request.answered:
             return True
         part = self._front.part(method)
         if part is None:
             return False
+        if msg_id is None or request is None:
+            self._tell(part, method, params)
+            return True
+        self._open.pop(msg_id, None)
         try:
-            if msg_id is None:
-                part.notification(method, params)
-            else:
-                self._begin(msg_id, part.request(method, params))
+            self._begin(msg_id, request, part.request(method, params))
         except Exception as error:
-            if msg_id is None:
-                logger.exception("The notification %s could not be handled", method)
-            else:
-                self._answer_fault(msg_id, error)
+            self._answer_fault(msg_id, error)
         return True
 
-    def _begin(self, msg_id: Id, outcome: Any) -> None:
+    def _tell(self, part: Part, method: str, params: Json) -> None:
+        try:
+            part.notification(method, params)
+        except Exception:
+            logger.exception("The notification %.80s could not be handled", method)
+
+    def _begin(self, msg_id: Id, request: _Request, outcome: Any) -> None:
         """Answer now, or when the awaitable ends."""
         if isinstance(outcome, Waiting):
-            self._cancels[msg_id] = outcome.on_cancel
+            request.on_cancel = outcome.on_cancel
             outcome = outcome.answer
         if not inspect.isawaitable(outcome):
             self._answer(msg_id, outcome)
             return
-        future = self._incoming[msg_id] = asyncio.ensure_future(outcome)
-        future.add_done_callback(lambda done: self._finish(msg_id, done))
+        self._open[msg_id] = request
+        request.running = asyncio.ensure_future(outcome)
+        request.running.add_done_callback(lambda done: self._finish(msg_id, request, done))
 
-    def _finish(self, msg_id: Id, done: asyncio.Future[Any]) -> None:
-        self._incoming.pop(msg_id, None)
-        self._cancels.pop(msg_id, None)
+    def _finish(self, msg_id: Id, request: _Request, done: asyncio.Future[Any]) -> None:
+        error = None if done.cancelled() else done.exception()
+        if request.answered:
+            return
+        del self._open[msg_id]
         if done.cancelled():
-            self._answer_error(msg_id, CANCELLED, "The request was cancelled.")
-        elif (error := done.exception()) is not None:
+            self._answer_error(msg_id, CANCELLED, _CANCELLED)
+        elif error is not None:
             self._answer_fault(msg_id, error)
         else:
             self._answer(msg_id, done.result())
 
     def _cancel(self, msg_id: Any) -> None:
-        if not isinstance(msg_id, int | str):
+        request = self._open.get(msg_id) if isinstance(msg_id, int | str) else None
+        if request is None:
             return
-        for held in self._held:
-            if held.message.get("id") == msg_id:
-                held.cancelled = True
-        if (on_cancel := self._cancels.get(msg_id)) is not None:
-            on_cancel()
-        elif (future := self._incoming.get(msg_id)) is not None:
-            future.cancel()
+        if request.on_cancel is not None:
+            request.on_cancel()
+        elif request.running is not None:
+            request.running.cancel()
+        else:
+            self._answer_early(msg_id, CANCELLED, _CANCELLED)
 
-    def _take_answer(self, msg_id: Any, message: Json) -> None:
-        """The client's answer to a request of ours; late and malformed ones harm nobody."""
-        future = self._outgoing.pop(msg_id, None) if isinstance(msg_id, int | str) else None
-        if future is None or future.done():
-            logger.info("Ignored an answer to a request that is not open (any more)")
-            return
-        error = message.get("error")
-        if error is None:
-            future.set_result(message.get("result"))
-            return
-        fields = cast("Json", error) if isinstance(error, dict) else {}
-        code, text = fields.get("code"), fields.get("message")
-        future.set_exception(
-            RequestFault(code if isinstance(code, int) else INTERNAL_ERROR, str(text or "The client failed."))
-        )
+    async def _settle(self, shutdown_id: Id) -> None:
+        """What `shutdown` waits for: every other request has its answer before it."""
+        self._refuse_held()
+        await self._front.shut_down()
+        await self._answer_rest(shutdown_id)
+
+    def _refuse_held(self) -> None:
+        held, self._held = self._held, deque()
+        for message, request in held:
+            if request is not None and not request.answered:
+                self._answer_early(message["id"], *_ENDING)
+
+    async def _answer_rest(self, but: Id | None = None) -> None:
+        """Wait a moment for what is being worked on, then cancel it, then answer in its place."""
+        for cancel in (False, True):
+            running = [r.running for msg_id, r in self._open.items() if msg_id != but and r.running]
+            if not running:
+                return
+            for future in running if cancel else ():
+                future.cancel()
+            await asyncio.wait(running, timeout=_LAST_ANSWERS)
+        for msg_id in [msg_id for msg_id in self._open if msg_id != but]:
+            self._answer_early(msg_id, CANCELLED, _CANCELLED)
+
+    def _answer_early(self, msg_id: Id, code: int, message: str, data: Json | None = None) -> None:
+        self._open.pop(msg_id).answered = True
+        self._answer_error(msg_id, code, message, data)
 
     def _answer(self, msg_id: Id, result: Any) -> None:
         try:

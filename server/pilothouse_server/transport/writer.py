@@ -12,22 +12,28 @@ __all__ = ["WireWriter"]
 class WireWriter:
     """Writes in order. `unsent` bytes are held until the client takes them.
 
-    `on_drained` and `on_broken` are called in the writer's thread: when all is written, and once
-    when the client has closed its end.
+    The callbacks are called in the writer's thread: `on_drained` when all is written, `on_broken` once
+    when the client has closed its end, `on_ended` last of all, when `finish` or a closed end is through.
     """
 
     def __init__(
-        self, descriptor: int, *, on_drained: Callable[[], None], on_broken: Callable[[], None]
+        self,
+        descriptor: int,
+        *,
+        on_drained: Callable[[], None],
+        on_broken: Callable[[], None],
+        on_ended: Callable[[], None] = lambda: None,
     ) -> None:
         self._descriptor = descriptor
         self._on_drained = on_drained
         self._on_broken = on_broken
+        self._on_ended = on_ended
         self._changed = threading.Condition()
         self._chunks: list[bytes] = []
         self._unsent = 0
         self._broken = False
-        self._closed = False
-        self._thread = threading.Thread(target=self._write_all, name="wire-writer", daemon=True)
+        self._finished = False
+        self._thread = threading.Thread(target=self._run, name="wire-writer", daemon=True)
 
     @property
     def unsent(self) -> int:
@@ -37,44 +43,52 @@ class WireWriter:
         self._thread.start()
 
     def write(self, data: bytes) -> None:
-        """Never blocks. Dropped once the client has closed its end."""
+        """Never blocks. Dropped once the client has closed its end, or after `finish`."""
         with self._changed:
-            if self._broken or self._closed:
+            if self._broken or self._finished:
                 return
             self._chunks.append(data)
             self._unsent += len(data)
             self._changed.notify()
 
-    def close(self, seconds: float) -> bool:
-        """Take no more and wait for what is left; whether all of it was written."""
+    def finish(self) -> None:
+        """Take no more; the thread ends when what is left is written. Never blocks."""
         with self._changed:
-            self._closed = True
+            self._finished = True
             self._changed.notify()
+
+    def close(self, seconds: float) -> bool:
+        """Finish and wait for it; whether all was written, or there is nobody to write for."""
+        self.finish()
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def _write_all(self) -> None:
+    def _run(self) -> None:
         while chunks := self._take():
             data = b"".join(chunks)
             try:
                 self._write(data)
             except OSError:
-                with self._changed:
-                    self._broken = True
-                    self._chunks.clear()
-                    self._unsent = 0
-                self._on_broken()
-                return
+                self._break()
+                break
             with self._changed:
                 self._unsent -= len(data)
                 drained = not self._chunks
             if drained:
                 self._on_drained()
+        self._on_ended()
+
+    def _break(self) -> None:
+        with self._changed:
+            self._broken = True
+            self._chunks.clear()
+            self._unsent = 0
+        self._on_broken()
 
     def _take(self) -> list[bytes]:
-        """The next chunks; none means closed and written."""
+        """The next chunks; none means finished and written."""
         with self._changed:
-            while not self._chunks and not self._closed:
+            while not self._chunks and not self._finished:
                 self._changed.wait()
             chunks, self._chunks = self._chunks, []
             return chunks

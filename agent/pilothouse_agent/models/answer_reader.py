@@ -1,0 +1,163 @@
+"""What all wire formats share in reading an answer: framing, JSON, errors, one terminal event."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
+from pilothouse_agent.kernel.messages import ErrorInfo, Usage
+from pilothouse_agent.kernel.request import Delta, Failed, Finished, StreamEvent
+from pilothouse_agent.models.error_body import read_bytes
+from pilothouse_agent.models.errors import Source, own_error, stream_error
+from pilothouse_agent.models.sse import SseEvent, SseReader
+from pilothouse_agent.models.wire_json import decode, mended, well_formed
+
+__all__ = ["AnswerReader", "kept", "word"]
+
+
+class AnswerReader(ABC):
+    """Feed it the body in pieces of any size; it never raises, whatever the server sends."""
+
+    def __init__(self, source: Source) -> None:
+        self.done = False
+        """Nothing that follows counts."""
+        self._source = source
+        self._usage: Usage | None = None
+        self._error: ErrorInfo | None = None
+        self._out: list[StreamEvent] = []
+        self._blocks = 0
+        self._sse = SseReader()
+        self._unread: list[bytes] | None = []
+        self._halves: dict[int, Delta] = {}
+
+    def feed(self, piece: bytes) -> list[StreamEvent]:
+        if self._unread is not None:
+            self._unread.append(piece)
+        for event in self._sse.feed(piece):
+            if not self.done:
+                self._read(event)
+        return self._taken()
+
+    def end(self, failure: ErrorInfo | None = None) -> list[StreamEvent]:
+        """What is left, then the one terminal event; `failure`: why the body ended early."""
+        for event in self._sse.finish():
+            if not self.done:
+                self._read(event, cut=True)
+        if self._unread and not self.done and failure is None:
+            self._read_whole(b"".join(self._unread))
+        self._close()
+        self._out.extend(half._replace(text="\ufffd") for half in self._halves.values())
+        self._out.append(self._terminal(failure))
+        return self._taken()
+
+    @abstractmethod
+    def _event(self, event: JsonObject) -> None:
+        """One event of the stream."""
+
+    @abstractmethod
+    def _whole(self, answer: JsonObject) -> bool:
+        """The whole answer as one object, from a server that does not stream. False: it is none."""
+
+    @abstractmethod
+    def _close(self) -> None:
+        """The body has ended: hand out what was held back."""
+
+    @abstractmethod
+    def _finished(self) -> Finished | Failed | None:
+        """The terminal event of an answer without error; None when it is not complete."""
+
+    def _last_sign(self) -> None:
+        """`[DONE]` has come."""
+        self.done = True
+
+    def _put(self, event: StreamEvent) -> None:
+        if isinstance(event, Delta) and (self._halves or not event.text.isascii()):
+            event = self._mended(event)
+        self._out.append(event)
+
+    def _new_block(self) -> int:
+        self._blocks += 1
+        return self._blocks - 1
+
+    def _fail(self, value: JsonValue) -> None:
+        self._stop(stream_error(self._source, value))
+
+    def _stop(self, error: ErrorInfo) -> None:
+        self._error = self._error or error
+        self.done = True
+
+    def _taken(self) -> list[StreamEvent]:
+        out, self._out = self._out, []
+        return out
+
+    def _read(self, event: SseEvent, *, cut: bool = False) -> None:
+        self._unread = None
+        if event.data[:6] == b"[DONE]":
+            self._last_sign()
+            return
+        try:
+            value = decode(event.data)
+        except ValueError:
+            self._read_words(event, cut=cut)
+            return
+        if event.name == "error":
+            self._fail(value)
+        elif isinstance(value, dict):
+            self._event(value)
+
+    def _read_words(self, event: SseEvent, *, cut: bool) -> None:
+        """Words between events do no harm; a broken event may have carried anything."""
+        if event.name == "error":
+            self._fail(event.data.decode("utf-8", "replace"))
+        elif event.data.strip() == b"[DONE]":
+            self._last_sign()
+        elif event.data.lstrip()[:1] == b"{" and not cut:
+            text = f"{self._source.name} sent a part of the answer that is not valid JSON."
+            self._stop(own_error(self._source, "badResponse", text, retryable=True))
+
+    def _read_whole(self, body: bytes) -> None:
+        """A body without events: the whole answer as one object, an error, or no answer at all."""
+        try:
+            value = decode(body)
+        except ValueError:
+            value = None
+        if isinstance(value, dict) and self._whole(value):
+            return
+        if isinstance(value, dict | list):
+            self._fail(value)
+        elif text := read_bytes(body).text:
+            said = f"{self._source.name} did not answer as a model provider does: {text}."
+            is_page = body.lstrip().startswith(b"<")
+            self._stop(own_error(self._source, "badResponse", said, retryable=not is_page))
+
+    def _mended(self, delta: Delta) -> Delta:
+        """The halves of a surrogate pair may come in two deltas."""
+        half = self._halves.pop(delta.block, None)
+        text = delta.text if half is None else half.text + delta.text
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            self._halves[delta.block] = delta._replace(text=text[-1])
+            text = text[:-1]
+        return delta._replace(text=well_formed(text))
+
+    def _terminal(self, failure: ErrorInfo | None) -> Finished | Failed:
+        if self._error is not None:
+            return Failed(self._error, self._usage)
+        if (finished := self._finished()) is not None:
+            return finished
+        if failure is None:
+            text = f"The answer of {self._source.name} ended before it was complete."
+            failure = own_error(self._source, "incompleteStream", text)
+        return Failed(failure, self._usage)
+
+
+def word(value: JsonValue) -> str:
+    """An id or a name as a server may write it; empty when it is none."""
+    return well_formed(value.strip()) if isinstance(value, str) else ""
+
+
+def kept(value: JsonObject) -> JsonObject | None:
+    """What is to go back to the server, with strings that can be stored; None for what nests too deeply."""
+    try:
+        return {well_formed(name): mended(item) for name, item in value.items()}
+    except RecursionError:
+        return None

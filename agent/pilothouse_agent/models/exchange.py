@@ -1,0 +1,89 @@
+"""One request and its answer: posted, read, and whatever goes wrong told as the final event."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import replace
+
+from pilothouse_agent.kernel.request import Failed, StreamEvent
+from pilothouse_agent.models.answer_reader import AnswerReader
+from pilothouse_agent.models.concessions import Concessions
+from pilothouse_agent.models.connection import Body, Connection, RequestFailed, Timeouts
+from pilothouse_agent.models.errors import Source, own_error
+from pilothouse_agent.models.server_settings import ServerSettings
+
+__all__ = ["Exchange"]
+
+logger = logging.getLogger(__name__)
+
+Write = Callable[[Mapping[str, str]], bytes]
+"""Writes the body of a request, without what has been conceded to the server."""
+Read = Callable[[Source], AnswerReader]
+
+_COMMON = {"content-type": "application/json", "accept-encoding": "identity"}
+
+
+class Exchange:
+    """Keeps one HTTP client, made at the first request, until `aclose`."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        *,
+        headers: Mapping[str, str],
+        timeouts: Timeouts | None,
+        concessions: Mapping[str, re.Pattern[str]],
+    ) -> None:
+        self._source = settings.source
+        self._problem = settings.problem()
+        self._headers = {**_COMMON, **headers, **settings.headers}
+        self._concessions = Concessions(concessions)
+        if self._problem is None:
+            self._connection = Connection(self._source, settings.url, timeouts or Timeouts())
+
+    async def stream(self, model: str, write: Write, read: Read) -> AsyncGenerator[StreamEvent]:
+        """Ends with exactly one terminal event; raises nothing but the cancellation of its reader."""
+        if self._problem is not None:
+            yield Failed(self._problem)
+            return
+        answer: AnswerReader | None = None
+        try:
+            async with contextlib.AsyncExitStack() as stack:
+                body = await self._post(model, write, stack)
+                answer = read(replace(self._source, request_id=body.request_id))
+                async for piece in body:
+                    for event in answer.feed(piece):
+                        yield event
+                    if answer.done:
+                        await body.drain()
+                        break
+            ending = answer.end()
+        except RequestFailed as failure:
+            ending: list[StreamEvent] = answer.end(failure.error) if answer else [Failed(failure.error)]
+        except Exception as error:
+            logger.error("%s failed on %s", self._source.name, self._source.redacted(repr(error)))
+            text = f"{self._source.name} failed on something unforeseen: {type(error).__name__}."
+            ending = [Failed(own_error(self._source, "unknown", text))]
+        for event in ending:
+            yield event
+
+    async def warm(self) -> None:
+        if self._problem is None:
+            await self._connection.open()
+
+    async def aclose(self) -> None:
+        if self._problem is None:
+            await self._connection.aclose()
+
+    async def _post(self, model: str, write: Write, stack: contextlib.AsyncExitStack) -> Body:
+        """A refusal of something that can be left out is heeded, and the request sent again without it."""
+        while True:
+            content = write(self._concessions.to(model))
+            try:
+                return await stack.enter_async_context(self._connection.post(content, self._headers))
+            except RequestFailed as failure:
+                if not self._concessions.learn(model, failure.error):
+                    raise

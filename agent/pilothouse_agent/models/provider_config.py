@@ -1,0 +1,71 @@
+"""What is known of a provider before it is used: where it is, what it speaks, how to get in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from pilothouse_agent.models.chat_dialect import ChatDialect
+
+__all__ = ["FORMATS", "ModelEntry", "ProviderConfig", "WireFormat", "is_variable"]
+
+WireFormat: TypeAlias = Literal["openai", "openai-chat", "anthropic"]
+FORMATS: tuple[WireFormat, ...] = ("openai", "openai-chat", "anthropic")
+
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """What the user says of a model; None: nothing. Prices in US dollars for a million tokens."""
+
+    context_window: int | None = None
+    max_output: int | None = None
+    images: bool | None = None
+    thinking: bool | None = None
+    input_price: Decimal | None = None
+    output_price: Decimal | None = None
+    cache_read_price: Decimal | None = None
+    cache_write_price: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderConfig:
+    name: str
+    """The provider's part of a model id."""
+    format: WireFormat
+    address: str
+    address_name: str
+    """What to change for another address: a variable, or `providers.NAME.baseUrl`."""
+    key_name: str = ""
+    """The variable that may hold the key."""
+    needs_key: bool = False
+    """Without a key no request can succeed."""
+    key: str = field(default="", repr=False)
+    """From the user's own file."""
+    key_command: tuple[str, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    """What of the headers must never be shown."""
+    connect: float | None = None
+    """Seconds; None: as the settings say."""
+    idle: float | None = None
+    dialect: ChatDialect = ChatDialect()
+    models: Mapping[str, ModelEntry] = field(default_factory=dict[str, ModelEntry])
+
+    @property
+    def on_this_machine(self) -> bool:
+        try:
+            return urlsplit(self.address).hostname in _LOOPBACK
+        except ValueError:
+            return False
+
+
+def is_variable(text: str) -> bool:
+    """Whether a text names an environment variable, such as `OPENAI_API_KEY`; keys never look like that."""
+    return _VARIABLE.match(text) is not None

@@ -1,0 +1,61 @@
+"""The editor's settings for us: asked for where the client lets us, else as it pushes them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, TypeAlias, cast
+
+from pilothouse_server import method_names as names
+from pilothouse_server.handshake import Client
+from pilothouse_server.transport.faults import ClientGone, RequestFault
+from pilothouse_server.transport.rpc import Rpc
+
+__all__ = ["Configuration"]
+
+logger = logging.getLogger(__name__)
+
+Json: TypeAlias = dict[str, Any]
+
+_SECTION = "pilothouse"
+_LIMIT = 5.0
+"""Seconds the client has to answer workspace/configuration."""
+
+
+class Configuration:
+    """`values` are the newest that are known; a client that does not answer leaves them as they are."""
+
+    def __init__(self, rpc: Rpc, client: Client) -> None:
+        self.values: Json = {}
+        self._rpc = rpc
+        self._asks = client.can("workspace", "configuration")
+        self._asked = 0
+
+    async def pull(self) -> None:
+        """Of several at a time, the one that was begun last counts."""
+        if not self._asks:
+            return
+        self._asked += 1
+        turn = self._asked
+        try:
+            params = {"items": [{"section": _SECTION}]}
+            answers = await self._rpc.request(names.CONFIGURATION, params, limit=_LIMIT)
+        except (RequestFault, TimeoutError):
+            logger.warning("The client did not give its configuration")
+            return
+        except ClientGone:
+            return
+        if turn == self._asked:
+            self.values = _object(
+                cast("list[Any]", answers)[0] if isinstance(answers, list) and answers else None
+            )
+
+    async def changed(self, params: Json) -> None:
+        """The client says that its settings have changed, with or without them."""
+        if self._asks:
+            await self.pull()
+        elif (pushed := _object(params.get("settings")).get(_SECTION)) is not None:
+            self.values = _object(pushed)
+
+
+def _object(value: Any) -> Json:
+    return cast("Json", value) if isinstance(value, dict) else {}

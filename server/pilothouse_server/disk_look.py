@@ -1,0 +1,45 @@
+"""What is on disk behind a document. Blocks: call in a thread."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+__all__ = ["DiskLook", "look_at", "same_text"]
+
+
+@dataclass(frozen=True, slots=True)
+class DiskLook:
+    real_path: str
+    text: str | None
+    """None: there is no such file, or no text that we can read."""
+
+
+def look_at(path: str) -> DiskLook:
+    """Raises nothing for whatever stands at the path."""
+    # The agent's files are loaded by the first look, not with the connection.
+    from pilothouse_agent.files.codec import decode
+    from pilothouse_agent.files.disk import Disk
+    from pilothouse_agent.kernel.tooling import ToolError
+
+    try:
+        real_path = os.path.realpath(path)
+        return DiskLook(real_path, decode(Disk().load(real_path).data, real_path).text)
+    except (OSError, ValueError, ToolError):
+        return DiskLook(_real_or_same(path), None)
+
+
+def same_text(document: str, on_disk: str) -> bool:
+    """Whether an editor would call it saved: line ends and the end of the last line are its own affair."""
+    return document == on_disk or _plain(document) == _plain(on_disk)
+
+
+def _plain(text: str) -> str:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n")
+
+
+def _real_or_same(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return path

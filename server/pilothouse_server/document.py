@@ -1,0 +1,153 @@
+"""One document as the editor has it: its text is right, or it is in doubt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Literal, TypeAlias
+
+from pilothouse_server.document_uris import path_of
+from pilothouse_server.line_text import LineText, OutsideText
+from pilothouse_server.listeners import Listeners
+from pilothouse_server.positions import Encoding
+from pilothouse_server.sync_params import Change, Changed, Opened
+
+__all__ = ["Document", "DocumentEvent", "DocumentListener"]
+
+DocumentEvent: TypeAlias = Literal["opened", "changed", "saved", "closed", "doubted"]
+"""`changed` comes after every single content change, of which one notification may hold several."""
+DocumentListener: TypeAlias = "Callable[[Document, DocumentEvent], object]"
+
+
+class Document:
+    """`uri` is the client's own spelling. Only `unsettle`, `changed` and `watch` are for those outside
+    the store."""
+
+    def __init__(self, uri: str, encoding: Encoding) -> None:
+        self.uri = uri
+        self.encoding: Encoding = encoding
+        self.path = path_of(uri)
+        """Absolute; None for what is not a file of this machine."""
+        self.real_path = self.path
+        """With symlinks followed, as far as looked up."""
+        self.language = ""
+        self.version = 0
+        self.closed = False
+        self.saved: str | None = None
+        """The text that the editor holds for saved; None when that is not known."""
+        self._lines = LineText("")
+        self._lost: str | None = None
+        self._unsettled: str | None = None
+        self._openings = 0
+        self._versioned = False
+        self._stirred = asyncio.Event()
+        self._listeners = Listeners["Document", "DocumentEvent"]()
+
+    @property
+    def text(self) -> str:
+        """The newest text that is known; while the document is in doubt it may be wrong."""
+        return self._lines.text
+
+    @property
+    def doubt(self) -> str | None:
+        """Why the text may be wrong, as a clause such as `the editor gave no version number`."""
+        return self._lost or self._unsettled
+
+    @property
+    def text_lost(self) -> bool:
+        """Whether only a whole text (reopened, saved, changed as a whole) can end the doubt."""
+        return self._lost is not None
+
+    def unsettle(self, reason: str) -> None:
+        """Put it in doubt because an edit may still arrive; the next change or save that fits ends that."""
+        self._unsettled = reason
+        self._tell("doubted")
+
+    async def changed(self, after_version: int, limit: float) -> bool:
+        """Wait up to `limit` seconds for a higher version, a new opening or the closing.
+
+        Whether one of the first two came. Its text is then the newest, which may be later ones still.
+        """
+        openings = self._openings
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                while not self.closed and self.version <= after_version and self._openings == openings:
+                    await self._stirred.wait()
+        return self.version > after_version or self._openings != openings
+
+    def watch(self, listener: DocumentListener) -> Callable[[], None]:
+        """Told synchronously, in order; returns what ends it."""
+        return self._listeners.add(listener)
+
+    def open(self, uri: str, opened: Opened) -> None:
+        self.uri, self.path = uri, path_of(uri)
+        self.language, self.version = opened.language, opened.version
+        self.saved = None
+        self._versioned = True
+        self._openings += 1
+        self._take_whole(opened.text)
+        self._tell("opened")
+
+    def change(self, changed: Changed) -> None:
+        """Apply the changes in order; what does not fit puts the text in doubt."""
+        if self._versioned and changed.version <= self.version:
+            self._lost = f"the editor changed it from version {self.version} to {changed.version}"
+        self.version, self._versioned = changed.version, True
+        for change in changed.changes:
+            self._apply(change)
+            self._settle()
+            self._tell("changed")
+        if not changed.changes:
+            self._settle()
+            self._tell("changed")
+
+    def save(self, text: str | None) -> None:
+        """`text`, when the client gave it, is the whole text as it is now: it settles, or it raises doubt."""
+        if text is not None:
+            self._compare(text)
+        self.saved = None if self._lost else self.text
+        self._tell("saved")
+
+    def lose(self, reason: str) -> None:
+        """Something of it could not be understood."""
+        self._lost = reason
+        self._tell("doubted")
+
+    def close(self) -> None:
+        self.closed = True
+        self._tell("closed")
+
+    def _compare(self, whole: str) -> None:
+        if self._lost or whole == self.text or _differs_by_line_end(whole, self.text):
+            self._take_whole(whole)
+        else:
+            self._lost = "the text that the editor saved is not the one that its changes make"
+
+    def _apply(self, change: Change) -> None:
+        if change.span is None:
+            self._take_whole(change.text)
+        elif self._lost is None:
+            try:
+                self._lines.replace(*change.span, change.text, self.encoding)
+            except OutsideText as error:
+                self._lost = f"the editor changed {error}"
+
+    def _take_whole(self, text: str) -> None:
+        self._lines = LineText(text)
+        self._lost = self._unsettled = None
+
+    def _settle(self) -> None:
+        if self._lost is None:
+            self._unsettled = None
+
+    def _tell(self, event: DocumentEvent) -> None:
+        stirred, self._stirred = self._stirred, asyncio.Event()
+        stirred.set()
+        self._listeners.tell(self, event)
+
+
+def _differs_by_line_end(one: str, other: str) -> bool:
+    """Whether just one of them ends its last line, as some editors do in saving."""
+    longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+    return longer in (shorter + "\n", shorter + "\r\n")

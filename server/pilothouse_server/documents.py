@@ -1,0 +1,186 @@
+"""The documents that the editor has open, kept as it changes them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pilothouse_agent.files.file_key import file_key
+from pilothouse_server.disk_look import DiskLook, look_at, same_text
+from pilothouse_server.document import Document, DocumentEvent, DocumentListener
+from pilothouse_server.document_uris import uri_key
+from pilothouse_server.listeners import Listeners
+from pilothouse_server.positions import Encoding
+from pilothouse_server.sync_params import Unfit, changed, opened, saved_text, uri_in
+
+__all__ = ["Documents"]
+
+logger = logging.getLogger(__name__)
+
+_CLOSED_KEPT = 1000
+"""Documents closed lately, whose late changes mean nothing."""
+_DISK_LIMIT = 5.0
+"""Seconds for a look at the disk, which may be a network's."""
+
+
+class Documents:
+    """By URI, however spelled, and by real path. Bad messages raise nothing: they put documents in doubt."""
+
+    def __init__(self, encoding: Encoding, *, look: Callable[[str], DiskLook] = look_at) -> None:
+        """`encoding` is the one that was negotiated; `look` runs in a thread."""
+        self.encoding: Encoding = encoding
+        self._look = look
+        self._open: dict[str, Document] = {}
+        self._closed: dict[str, None] = {}
+        self._looks: set[asyncio.Task[None]] = set()
+        self._listeners = Listeners[Document, DocumentEvent]()
+
+    def all(self) -> list[Document]:
+        return list(self._open.values())
+
+    def get(self, uri: str) -> Document | None:
+        return self._open.get(uri_key(uri))
+
+    def of_path(self, real_path: str) -> list[Document]:
+        """The open documents of a file, several when the client opened it by several names.
+
+        Links are as they were when looked up last; right after an opening a link may not be yet.
+        """
+        key = file_key(real_path)
+        return [
+            document
+            for document in self._open.values()
+            if document.real_path is not None and file_key(document.real_path) == key
+        ]
+
+    async def locate(self, real_path: str) -> list[Document]:
+        """`of_path`, after looking anew where the links of all documents lead."""
+        named = {document: document.path for document in self.all() if document.path is not None}
+        try:
+            async with asyncio.timeout(_DISK_LIMIT):
+                found = await asyncio.to_thread(_real_paths, list(named.values()))
+        except TimeoutError:
+            logger.warning("The file system did not answer within %s s", _DISK_LIMIT)
+        else:
+            for document, place in zip(named, found, strict=True):
+                document.real_path = place
+        return self.of_path(real_path)
+
+    async def unsaved(self, real_path: str) -> list[Document]:
+        """Those documents of a file whose text may be lost with them: not saved, and not on disk either.
+
+        A document in doubt is one of them.
+        """
+        found = [
+            document
+            for document in await self.locate(real_path)
+            if document.doubt or document.text != document.saved
+        ]
+        if not found:
+            return []
+        on_disk = await self._disk_text(real_path)
+        return [
+            document
+            for document in found
+            if document.doubt or on_disk is None or not same_text(document.text, on_disk)
+        ]
+
+    def watch(self, listener: DocumentListener) -> Callable[[], None]:
+        """Told of every document, synchronously and in order; returns what ends it."""
+        return self._listeners.add(listener)
+
+    def did_open(self, params: Mapping[str, Any]) -> None:
+        uri = _uri(params)
+        if uri is None:
+            return
+        self._closed.pop(uri_key(uri), None)
+        document = self._open.get(uri_key(uri)) or self._add(uri)
+        try:
+            document.open(uri, opened(params))
+        except Unfit as error:
+            document.lose(f"the editor {error}")
+        if document.path is not None:
+            self._look_soon(document, document.path)
+
+    def did_change(self, params: Mapping[str, Any]) -> None:
+        uri = _uri(params)
+        if uri is None:
+            return
+        if uri_key(uri) in self._closed:
+            logger.info("Ignored a change of a closed document")
+            return
+        document = self.get(uri)
+        if document is None:
+            document = self._add(uri)
+            document.lose("the editor changed it without opening it")
+        try:
+            document.change(changed(params))
+        except Unfit as error:
+            document.lose(f"the editor {error}")
+
+    def did_save(self, params: Mapping[str, Any]) -> None:
+        uri = _uri(params)
+        document = self.get(uri) if uri is not None else None
+        if document is not None:
+            document.save(saved_text(params))
+
+    def did_close(self, params: Mapping[str, Any]) -> None:
+        uri = _uri(params)
+        document = self._open.pop(uri_key(uri), None) if uri is not None else None
+        if uri is None or document is None:
+            return
+        self._closed[uri_key(uri)] = None
+        if len(self._closed) > _CLOSED_KEPT:
+            del self._closed[next(iter(self._closed))]
+        document.close()
+
+    def garbled(self, body: bytes) -> None:
+        """A message that nobody could read: what it may have changed is in doubt."""
+        named = [document for document in self.all() if document.uri.encode("utf-8", "replace") in body]
+        for document in named or (self.all() if b"didChange" in body else []):
+            document.lose("a message of the editor about it could not be read")
+
+    def _add(self, uri: str) -> Document:
+        document = self._open[uri_key(uri)] = Document(uri, self.encoding)
+        document.watch(self._listeners.tell)
+        return document
+
+    def _look_soon(self, document: Document, path: str) -> None:
+        task = asyncio.create_task(self._look_at(document, path, document.text))
+        self._looks.add(task)
+        task.add_done_callback(self._looks.discard)
+
+    async def _look_at(self, document: Document, path: str, text: str) -> None:
+        """Learn where the document really is, and whether the text it was opened with is the saved one."""
+        found = await asyncio.to_thread(self._look, path)
+        document.real_path = found.real_path
+        if document.saved is None and found.text is not None and same_text(text, found.text):
+            document.saved = text
+
+    async def _disk_text(self, real_path: str) -> str | None:
+        try:
+            async with asyncio.timeout(_DISK_LIMIT):
+                return (await asyncio.to_thread(self._look, real_path)).text
+        except TimeoutError:
+            return None
+
+
+def _uri(params: Mapping[str, Any]) -> str | None:
+    uri = uri_in(params)
+    if uri is None:
+        logger.warning("Ignored a message about a document that does not name one")
+    return uri
+
+
+def _real_paths(paths: list[str]) -> list[str]:
+    return [_real_path(path) for path in paths]
+
+
+def _real_path(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return path

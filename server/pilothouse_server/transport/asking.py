@@ -1,0 +1,69 @@
+"""Requests to the client: each ends, whatever the client does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, TypeAlias, cast
+
+from pilothouse_server import method_names as names
+from pilothouse_server.transport.faults import INTERNAL_ERROR, ClientGone, RequestFault
+
+__all__ = ["Asking"]
+
+logger = logging.getLogger(__name__)
+
+Json: TypeAlias = dict[str, Any]
+
+_GONE = "The connection to the client has ended."
+
+
+class Asking:
+    """The requests that wait for the client. `send` raises for what cannot be put into JSON."""
+
+    def __init__(self, send: Callable[[Json], None]) -> None:
+        self._send = send
+        self._open: dict[str, asyncio.Future[Any]] = {}
+        self._last_id = 0
+        self._closed = False
+
+    async def request(self, method: str, params: Any, *, limit: float | None) -> Any:
+        """See `Rpc.request`."""
+        if self._closed:
+            raise ClientGone(_GONE)
+        self._last_id += 1
+        msg_id = f"s{self._last_id}"
+        self._send({"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params})
+        future = self._open[msg_id] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(limit):
+                return await future
+        finally:
+            if self._open.pop(msg_id, None) is not None:
+                self._send({"jsonrpc": "2.0", "method": names.CANCEL, "params": {"id": msg_id}})
+
+    def take(self, message: Json) -> None:
+        """The client's answer; late, unknown and malformed ones harm nobody."""
+        msg_id, error = message.get("id"), message.get("error")
+        future = self._open.pop(msg_id, None) if isinstance(msg_id, str) else None
+        if future is None or future.done():
+            logger.info("Ignored an answer to a request that is not open (any more)")
+        elif error is None:
+            future.set_result(message.get("result"))
+        else:
+            future.set_exception(_fault(error))
+
+    def close(self) -> None:
+        """The client is gone: whoever waits for it is told, and whoever comes later."""
+        self._closed = True
+        waiting, self._open = self._open, {}
+        for future in waiting.values():
+            if not future.done():
+                future.set_exception(ClientGone(_GONE))
+
+
+def _fault(error: object) -> RequestFault:
+    fields = cast("Json", error) if isinstance(error, dict) else {}
+    code, text = fields.get("code"), fields.get("message")
+    return RequestFault(code if isinstance(code, int) else INTERNAL_ERROR, str(text or "The client failed."))

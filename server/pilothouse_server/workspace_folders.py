@@ -1,0 +1,43 @@
+"""The folders that are open in the editor, as they come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from pilothouse_server.document_uris import path_of
+from pilothouse_server.listeners import Listeners
+
+__all__ = ["WorkspaceFolders"]
+
+
+class WorkspaceFolders:
+    def __init__(self, paths: Sequence[str]) -> None:
+        """Absolute paths; the first one is kept as the place to work in while no folder is open."""
+        self._home = tuple(paths[:1])
+        self._paths = tuple(dict.fromkeys(paths))
+        self._listeners = Listeners[tuple[str, ...]]()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """In the editor's order, never empty."""
+        return self._paths or self._home
+
+    def watch(self, listener: Callable[[tuple[str, ...]], object]) -> Callable[[], None]:
+        """Told the new paths; returns what ends it."""
+        return self._listeners.add(listener)
+
+    def did_change(self, params: Mapping[str, Any]) -> None:
+        removed, added = _folders(params, "removed"), _folders(params, "added")
+        stay = [path for path in self._paths if path not in removed]
+        self._paths = tuple(dict.fromkeys([*stay, *added]))
+        self._listeners.tell(self.paths)
+
+
+def _folders(params: Mapping[str, Any], name: str) -> list[str]:
+    event = params.get("event")
+    listed = cast("Mapping[str, Any]", event).get(name) if isinstance(event, dict) else None
+    folders = cast("list[Any]", listed) if isinstance(listed, list) else []
+    uris = [cast("Mapping[str, Any]", each).get("uri") for each in folders if isinstance(each, dict)]
+    paths = [path_of(uri) for uri in uris if isinstance(uri, str)]
+    return [path for path in paths if path is not None]
