@@ -12,6 +12,7 @@ from pilothouse_agent.permissions.rules import Layer
 from pilothouse_agent.session.setting_keys import from_environment
 from pilothouse_agent.session.settings import Settings, merged
 from pilothouse_server import method_names as names
+from pilothouse_server.editor_side import EditorSide
 from pilothouse_server.handshake import Client
 from pilothouse_server.headless import CLIENT_NAME
 from pilothouse_server.methods import register_methods
@@ -29,7 +30,12 @@ class AgentSide(Methods):
     """Made once the client has introduced itself. `close` ends every session."""
 
     def __init__(
-        self, rpc: Rpc, client: Client, environment: Mapping[str, str], user_settings: JsonObject
+        self,
+        rpc: Rpc,
+        client: Client,
+        editor: EditorSide,
+        environment: Mapping[str, str],
+        user_settings: JsonObject,
     ) -> None:
         super().__init__()
         self._client = client
@@ -40,6 +46,7 @@ class AgentSide(Methods):
             settings=self._settings({}),
             environment=environment,
             client=client,
+            editor=editor,
             features=_features(client),
         )
         register_methods(self, self.sessions)
@@ -73,5 +80,6 @@ def _features(client: Client) -> ClientFeatures:
     try:
         return ClientFeatures.model_validate(client.declared)
     except ValidationError as error:
-        logger.warning("The client's declaration does not fit and is taken as empty: %s", error)
+        where = [".".join(map(str, item["loc"])) for item in error.errors()]
+        logger.warning("The client's declaration is taken as empty; these do not fit: %s", where)
         return ClientFeatures()

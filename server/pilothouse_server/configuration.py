@@ -45,9 +45,8 @@ class Configuration:
         except ClientGone:
             return
         if turn == self._asked:
-            self.values = _object(
-                cast("list[Any]", answers)[0] if isinstance(answers, list) and answers else None
-            )
+            listed = cast("list[Any]", answers) if isinstance(answers, list) else []
+            self.values = _object(next(iter(listed), None))
 
     async def changed(self, params: Json) -> None:
         """The client says that its settings have changed, with or without them."""

@@ -39,8 +39,9 @@ class EditorSide:
         return method in self._heard
 
     def start(self, rpc: Rpc) -> None:
-        """The client may be asked from now on."""
-        self._registering = asyncio.create_task(self.watched.register(rpc, self._client))
+        """The client may be asked from now on; a second call does nothing."""
+        if self._registering is None:
+            self._registering = asyncio.create_task(self.watched.register(rpc, self._client))
 
     def request(self, method: str, params: Mapping[str, Any]) -> Any:
         raise RequestFault(METHOD_NOT_FOUND, f"{method} is a notification.")

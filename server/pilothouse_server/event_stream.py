@@ -90,12 +90,10 @@ class OutgoingEvent:
         self._run_id = run_id
         self._time = datetime.now(UTC)
         self._parts: list[str] = []
-        """Of an update: what was merged, in order."""
+        """Text in order, once something was merged."""
         self._dropped = 0
         if isinstance(event, MessageUpdate | ToolExecutionUpdate):
-            self._add(event.text)
-        if isinstance(event, ToolExecutionUpdate):
-            self._dropped = event.dropped
+            self.size += len(event.text)
 
     def absorb(self, later: Outgoing) -> bool:
         if not isinstance(later, OutgoingEvent) or later._stream is not self._stream:
@@ -109,43 +107,43 @@ class OutgoingEvent:
 
     def body(self) -> bytes:
         event = self._event
-        if isinstance(event, MessageUpdate) and len(self._parts) > 1:
+        if self._parts and isinstance(event, MessageUpdate):
             event = event._replace(text="".join(self._parts))
-        elif isinstance(event, ToolExecutionUpdate) and len(self._parts) > 1:
+        elif self._parts and isinstance(event, ToolExecutionUpdate):
             self._trim()
-            event = ToolExecutionUpdate(event.tool_call_id, self._parts[0], self._dropped)
+            event = ToolExecutionUpdate(event.tool_call_id, self._parts[0], event.dropped + self._dropped)
         return _HEAD + self._stream.encoded(event, self._run_id, self._time) + b"}"
 
     def _absorb_text(self, mine: MessageUpdate, other: MessageUpdate) -> bool:
         same = mine.message_id == other.message_id and mine.content_index == other.content_index
         if same:
-            self._add(other.text)
+            self._add(mine.text, other.text)
         return same
 
     def _absorb_progress(self, mine: ToolExecutionUpdate, other: ToolExecutionUpdate) -> bool:
         if mine.tool_call_id != other.tool_call_id:
             return False
+        self._add(mine.text, other.text)
         if other.dropped:
-            # What was left out lies behind our text: only what comes after it is still in one piece.
-            self._drop("".join(self._parts))
-            self._parts.clear()
+            # What was left out lies before the new text: only that is still in one piece.
+            self._keep_last(len(other.text))
             self._dropped += other.dropped
-        self._add(other.text)
-        if self.size > _OVERHEAD + 2 * _PROGRESS_ROOM:
+        elif self.size > _OVERHEAD + 2 * _PROGRESS_ROOM:
             self._trim()
         return True
 
-    def _add(self, text: str) -> None:
+    def _add(self, own: str, text: str) -> None:
+        if not self._parts:
+            self._parts.append(own)
         self._parts.append(text)
         self.size += len(text)
 
     def _trim(self) -> None:
-        """Keep the end of the progress."""
-        text = "".join(self._parts)
-        over = max(0, len(text) - _PROGRESS_ROOM)
-        self._parts = [text[over:]]
-        self._drop(text[:over])
+        self._keep_last(_PROGRESS_ROOM)
 
-    def _drop(self, text: str) -> None:
-        self._dropped += len(text.encode("utf-8", "surrogatepass"))
-        self.size -= len(text)
+    def _keep_last(self, characters: int) -> None:
+        text = "".join(self._parts)
+        over = max(0, len(text) - characters)
+        self._parts = [text[over:]]
+        self._dropped += len(text[:over].encode("utf-8", "surrogatepass"))
+        self.size -= over

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import unquote, urlsplit
+
+from pilothouse_server.document_uris import path_of
+from pilothouse_server.positions import Encoding
 
 __all__ = ["Client", "answer", "introduce", "least"]
 
 PROTOCOL_VERSION = 1
 FEATURES = ("events", "replay", "approvals", "steering", "progress")
 """What this server offers beyond the first version of the protocol."""
-ENCODINGS = ("utf-8", "utf-16", "utf-32")
+ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")
 
 Json = dict[str, Any]
 
@@ -30,6 +31,8 @@ class Client:
     folders: tuple[str, ...] = ()
     """Absolute paths of the workspace folders, or the server's own folder; none when even that is gone."""
     process_id: int | None = None
+    encoding: Encoding = "utf-16"
+    """Of positions, as negotiated."""
 
     @property
     def settings(self) -> Json:
@@ -41,6 +44,10 @@ class Client:
         for name in path:
             node = _object(node).get(name)
         return node is True or isinstance(node, dict)
+
+    def can_register(self, *path: str) -> bool:
+        """Whether a capability may be asked for after `initialized`."""
+        return self.can(*path, "dynamicRegistration")
 
 
 def introduce(params: Json) -> Client:
@@ -55,6 +62,7 @@ def introduce(params: Json) -> Client:
         capabilities=capabilities,
         folders=_folders(params),
         process_id=process_id if type(process_id) is int and process_id > 0 else None,
+        encoding=_encoding(capabilities),
     )
 
 
@@ -62,8 +70,8 @@ def answer(client: Client, version: str) -> Json:
     return {
         "serverInfo": {"name": "pilothouse", "version": version},
         "capabilities": {
-            "positionEncoding": _encoding(client.capabilities),
-            "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+            "positionEncoding": client.encoding,
+            "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": True}},
             "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
             "experimental": {"pilothouse": {"protocolVersion": PROTOCOL_VERSION, "features": list(FEATURES)}},
         },
@@ -80,27 +88,20 @@ def least(params: Json) -> Json:
     }
 
 
-def _encoding(capabilities: Json) -> str:
+def _encoding(capabilities: Json) -> Encoding:
     """The client's first choice of those we know; utf-16 is what LSP means by silence."""
     offered = _object(capabilities.get("general")).get("positionEncodings")
-    choices = cast("Sequence[Any]", offered) if isinstance(offered, list) else ()
-    return next((choice for choice in choices if choice in ENCODINGS), "utf-16")
+    choices = cast("list[Any]", offered) if isinstance(offered, list) else []
+    known: list[Encoding] = [encoding for choice in choices for encoding in ENCODINGS if encoding == choice]
+    return known[0] if known else "utf-16"
 
 
 def _folders(params: Json) -> tuple[str, ...]:
     listed = params.get("workspaceFolders")
     folders = cast("list[Any]", listed) if isinstance(listed, list) else []
     uris = [_object(folder).get("uri") for folder in folders] or [params.get("rootUri")]
-    return tuple(path for uri in uris if (path := _path(uri)) is not None) or _own_folder()
-
-
-def _path(uri: Any) -> str | None:
-    """Of a file URI; None for anything else."""
-    try:
-        parts = urlsplit(uri) if isinstance(uri, str) else None
-    except ValueError:
-        return None
-    return unquote(parts.path) if parts is not None and parts.scheme == "file" and parts.path else None
+    paths = [path_of(uri) for uri in uris if isinstance(uri, str)]
+    return tuple(path for path in paths if path is not None) or _own_folder()
 
 
 def _own_folder() -> tuple[str, ...]:

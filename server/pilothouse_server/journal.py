@@ -58,7 +58,7 @@ class Journal:
 
 
 class _Updates:
-    """Those of a message or call that goes on; too many of them are all let go, a snapshot says it shorter."""
+    """Those of a message or call that goes on. Too many are all let go: a snapshot says it shorter."""
 
     __slots__ = ("forgotten", "kept", "size")
 

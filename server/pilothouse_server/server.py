@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pilothouse_server import handshake
 from pilothouse_server import method_names as names
 from pilothouse_server.configuration import Configuration
+from pilothouse_server.editor_side import EditorSide
 from pilothouse_server.logs import log_to_file, log_to_stderr
 from pilothouse_server.transport.descriptors import Wire, take_stdio
 from pilothouse_server.transport.faults import INTERNAL_ERROR, METHOD_NOT_FOUND, RequestFault
@@ -50,6 +51,7 @@ class Server:
         self._configuration: Configuration | None = None
         self._may_ask = False
         """The client has sent `initialized`; before that it gets no requests."""
+        self._editor: EditorSide | None = None
         self._agent: AgentSide | None = None
         self._parts: dict[str, Part] = {"own": _Own(self)}
         self._loading: dict[str, asyncio.Task[None]] = {}
@@ -60,6 +62,7 @@ class Server:
         client = handshake.introduce(params)
         self._initialize, self._client = params, client
         self._configuration = Configuration(self.rpc, client)
+        self._editor = EditorSide(client)
         if client.process_id is not None:
             self._background.add(self._life.watch_parent(client.process_id))
         return handshake.answer(client, self._version)
@@ -67,6 +70,8 @@ class Server:
     def part(self, method: str) -> Part | None:
         if method in _OWN or method.startswith("$/"):
             return self._parts["own"]
+        if self._editor is not None and self._editor.hears(method):
+            return self._editor
         if method.startswith(_OF_THE_AGENT) or method in _ALSO_OF_THE_AGENT:
             return self._loaded("agent", self._load_agent)
         return self._loaded("lsp", self._load_lsp)
@@ -83,11 +88,11 @@ class Server:
     def initialized(self) -> None:
         """Load in the background what the client will surely need."""
         self._may_ask = True
+        if self._editor is not None:
+            self._editor.start(self.rpc)
         if self._agent is not None:
             self.configuration_changed({})
         self._loaded("agent", self._load_agent)
-        if self._client is not None and self._client.can("textDocument"):
-            self._loaded("lsp", self._load_lsp)
 
     def configuration_changed(self, params: Json) -> None:
         task = asyncio.create_task(self._reconfigure(params))
@@ -113,8 +118,9 @@ class Server:
         await asyncio.to_thread(log_to_file, places.log_file(os.environ))
         assert self._client is not None
         assert self._configuration is not None
+        assert self._editor is not None
         settings = await asyncio.to_thread(places.user_settings, os.environ)
-        agent: AgentSide = module.AgentSide(self.rpc, self._client, os.environ, settings)
+        agent: AgentSide = module.AgentSide(self.rpc, self._client, self._editor, os.environ, settings)
         if self._may_ask:
             await self._configuration.pull()
         agent.configure(self._configuration.values)

@@ -8,7 +8,6 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.kernel.events import Notice
@@ -22,6 +21,8 @@ from pilothouse_agent.session.settings import Settings
 from pilothouse_server import protocol
 from pilothouse_server.approvals import ClientApprover, MessageApprover
 from pilothouse_server.bridge import Bridge
+from pilothouse_server.document_uris import path_of
+from pilothouse_server.editor_side import EditorSide
 from pilothouse_server.event_stream import EventStream
 from pilothouse_server.handshake import Client
 from pilothouse_server.progress import RunProgress
@@ -49,6 +50,7 @@ class Sessions:
         settings: Settings,
         environment: Mapping[str, str],
         client: Client,
+        editor: EditorSide,
         features: protocol.ClientFeatures,
     ) -> None:
         self.epoch = secrets.token_hex(4)
@@ -60,7 +62,7 @@ class Sessions:
         self._environment = environment
         self._client = client
         self._features = features
-        self._folders = client.folders
+        self._editor = editor
         self._queue = WriteQueue()
         self._one_message = asyncio.Lock()
         self._open: dict[str, _Open] = {}
@@ -143,9 +145,10 @@ class Sessions:
 
     def _places(self, cwd: str | None, folders: Sequence[str]) -> tuple[str, ...]:
         """The session's folders: those asked for, else the workspace's."""
+        open_folders = self._editor.folders.paths
         if cwd is None:
-            own = [_folder(folder) for folder in folders] or self._folders[1:]
-            return (*self._folders[:1], *own)
+            own = [_folder(folder) for folder in folders] or open_folders[1:]
+            return (*open_folders[:1], *own)
         return tuple(_folder(place) for place in (cwd, *folders))
 
     def _approver(self, session_id: str) -> Approver | None:
@@ -179,7 +182,7 @@ def _mode(name: str) -> ApprovalMode:
 
 def _folder(place: str) -> str:
     """An absolute path or a file URI of a folder that is there."""
-    path = unquote(urlsplit(place).path) if place.startswith("file:") else place
+    path = (path_of(place) or place) if place.startswith("file:") else place
     if not Path(path).is_absolute() or not Path(path).is_dir():
         raise invalid("cwd", f"{place!r} is not an absolute path or a file URI of a folder that exists")
     return path

@@ -15,6 +15,8 @@ from pilothouse_server.positions import Encoding, Places, Position, lsp_lines
 __all__ = ["TextEdit", "in_own_line_ends", "same_but_last_end", "text_edits", "workspace_edit"]
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_PIECE = 4096
+"""Characters that are compared at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +83,45 @@ def _last_open(text: str) -> str:
 
 
 def _splices(old: str, new: str) -> Iterator[_Splice]:
-    old_lines, new_lines = _whole_lines(old), _whole_lines(new)
-    starts = list(accumulate(map(len, old_lines), initial=0))
+    top, bottom = _equal_ends(old, new)
+    old_lines = _whole_lines(old[top : len(old) - bottom])
+    new_lines = _whole_lines(new[top : len(new) - bottom])
+    starts = list(accumulate(map(len, old_lines), initial=top))
     for change in changes(old_lines, new_lines):
         for part in _pairs(change):
             before = "".join(old_lines[part.old_start : part.old_end])
             after = "".join(new_lines[part.new_start : part.new_end])
             if before != after:
                 yield _trimmed(starts[part.old_start], before, after)
+
+
+def _equal_ends(old: str, new: str) -> tuple[int, int]:
+    """How much of both texts is equal at the top and at the bottom, in whole lines ended by LF.
+
+    Found in large pieces, since most edits are small ones in large texts.
+    """
+    least = min(len(old), len(new))
+    top = _equal(least, lambda start, end: old[start:end] == new[start:end])
+    top = old.rfind("\n", 0, top) + 1
+    bottom = _equal_backwards(old, new, least - top)
+    first_end = old.find("\n", len(old) - bottom)
+    return top, len(old) - first_end - 1 if first_end >= 0 else 0
+
+
+def _equal_backwards(one: str, other: str, most: int) -> int:
+    def same(start: int, end: int) -> bool:
+        return one[len(one) - end : len(one) - start] == other[len(other) - end : len(other) - start]
+
+    return _equal(most, same)
+
+
+def _equal(most: int, same: Callable[[int, int], bool]) -> int:
+    """The largest size up to `most` of which each part is the same."""
+    size = 0
+    while size < most and same(size, min(size + _PIECE, most)):
+        size = min(size + _PIECE, most)
+    rest = min(_PIECE, most - size)
+    return size + bisect_left(range(1, rest + 1), True, key=lambda more: not same(size, size + more))
 
 
 def _whole_lines(text: str) -> list[str]:
@@ -110,19 +143,14 @@ def _pairs(change: Change) -> Iterator[Change]:
 def _trimmed(start: int, before: str, after: str) -> _Splice:
     """Without what is equal at both ends; CR LF is not taken apart."""
     least = min(len(before), len(after))
-    left = _first(least, lambda size: before[:size] != after[:size])
+    left = _equal(least, lambda start, end: before[start:end] == after[start:end])
     if before[:left].endswith("\r") and "\n" in (before[left : left + 1], after[left : left + 1]):
         left -= 1
-    right = _first(least - left, lambda size: before[len(before) - size :] != after[len(after) - size :])
+    right = _equal_backwards(before, after, least - left)
     middles = before[left : len(before) - right], after[left : len(after) - right]
     if before[len(before) - right :].startswith("\n") and any(middle.endswith("\r") for middle in middles):
         right -= 1
     return _Splice(start + left, start + len(before) - right, after[left : len(after) - right])
-
-
-def _first(most: int, differs: Callable[[int], bool]) -> int:
-    """The largest size up to `most` at which they do not differ yet."""
-    return bisect_left(range(most + 1), True, key=differs) - 1
 
 
 def _off_the_end(splice: _Splice, old: str) -> _Splice:

@@ -62,7 +62,9 @@ class WatchedFiles:
 
 
 def _change(value: Any) -> DiskChange | None:
-    fields = cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+    if not isinstance(value, dict):
+        return None
+    fields = cast("Mapping[str, Any]", value)
     uri, kind = fields.get("uri"), fields.get("type")
     path = path_of(uri) if isinstance(uri, str) else None
     if path is None or not isinstance(kind, int) or kind not in _KINDS:

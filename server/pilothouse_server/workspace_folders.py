@@ -20,7 +20,7 @@ class WorkspaceFolders:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """In the editor's order, never empty."""
+        """In the editor's order."""
         return self._paths or self._home
 
     def watch(self, listener: Callable[[tuple[str, ...]], object]) -> Callable[[], None]:

@@ -158,6 +158,6 @@ async def test_what_a_server_wants_back_with_a_call_comes_beside_it(
     server.play(Answer.of(_chunks(signed)))
     assert await ask(chat(), model_request()) == [
         Delta("toolCall", 0, A, "c1", "read"),
-        ToolExtra(0, {"extra_content": {"google": {"thought_signature": "s"}}}),
+        ToolExtra(0, {"extra_content": {"google": {"thought_signature": "s"}}, "model": "openai-chat/m"}),
         Finished("toolUse"),
     ]

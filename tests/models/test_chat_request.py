@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pilothouse_agent.kernel.messages import ImageBlock, ModelMessage, ThinkingBlock, ToolCall
+from pilothouse_agent.kernel.messages import AssistantMessage, ImageBlock, ModelMessage, ThinkingBlock, ToolCall
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
 from pilothouse_agent.models.chat_request import ChatRequests
 from pilothouse_agent.models.pieces import Pieces
@@ -19,11 +19,16 @@ PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVB
 
 
 def _body(request: ModelRequest, writer: ChatRequests | None = None) -> dict[str, Any]:
-    return json.loads((writer or ChatRequests()).body(request, model="m", with_usage=False))
+    return json.loads((writer or ChatRequests()).body(request, model="m"))
 
 
 def _messages(*messages: ModelMessage, model: str = "openai-chat/m") -> list[dict[str, Any]]:
     return _body(model_request(*messages, model=model))["messages"]
+
+
+def _answer(turn: AssistantMessage, model: str = "openai-chat/m") -> dict[str, Any]:
+    """The one answer of a conversation, as it goes out."""
+    return _messages(user("Hi"), turn, user("Go on"), model=model)[1]
 
 
 def _call(call_id: str = "c1", name: str = "read", arguments: Any = PATH_A, **fields: Any) -> ToolCall:
@@ -46,7 +51,9 @@ def test_a_tool_turn_is_a_call_and_one_tool_message_for_each_result() -> None:
 
 def test_images_of_tool_results_follow_them_in_one_user_message() -> None:
     turn = assistant(_call(), _call("c2"))
-    assert _messages(turn, tool_result("c1", PNG), tool_result("c2", "b", PNG), user("Go on")) == [
+    results = tool_result("c1", PNG), tool_result("c2", "b", PNG)
+    assert _messages(user("Hi"), turn, *results, user("Go on")) == [
+        {"role": "user", "content": "Hi"},
         {"role": "assistant", "content": None, "tool_calls": [_wire_call(), _wire_call("c2")]},
         {"role": "tool", "tool_call_id": "c1", "content": "(image, see below)"},
         {"role": "tool", "tool_call_id": "c2", "content": "b"},
@@ -81,12 +88,12 @@ def test_messages_that_say_nothing_do_no_harm() -> None:
     ],
 )
 def test_arguments_in_the_history_are_always_the_json_of_an_object(text: str, sent: str) -> None:
-    (message,) = _messages(assistant(_call(arguments=None, arguments_text=text)))
+    message = _answer(assistant(_call(arguments=None, arguments_text=text)))
     assert message["tool_calls"] == [_wire_call(arguments=sent)]
 
 
 def test_numbers_beyond_64_bits_are_sent_whole() -> None:
-    (message,) = _messages(assistant(_call(arguments={"n": 2**70})))
+    message = _answer(assistant(_call(arguments={"n": 2**70})))
     assert message["tool_calls"] == [_wire_call(arguments=f'{{"n":{2**70}}}')]
 
 
@@ -106,8 +113,8 @@ def test_lone_surrogates_become_replacement_characters() -> None:
 
 def test_ids_too_long_for_the_format_are_shortened_alike_in_call_and_result() -> None:
     long, other = "call_" + "x" * 60, "call_" + "x" * 61
-    turn, first, second = _messages(
-        assistant(_call(long), _call(other)), tool_result(long, "a"), tool_result(other, "b")
+    _, turn, first, second = _messages(
+        user("Hi"), assistant(_call(long), _call(other)), tool_result(long, "a"), tool_result(other, "b")
     )
     ids = [call["id"] for call in turn["tool_calls"]]
     assert ids == [first["tool_call_id"], second["tool_call_id"]]
@@ -118,11 +125,11 @@ def test_ids_too_long_for_the_format_are_shortened_alike_in_call_and_result() ->
 def test_names_are_made_legal_and_can_be_told_back() -> None:
     tools = (ToolSpec("read", "", {}), ToolSpec("my.tool/ä", "", {}), ToolSpec("my_tool__", "", {}))
     writer = ChatRequests()
-    body = _body(model_request(assistant(_call(name="my.tool/ä")), tools=tools), writer)
+    body = _body(model_request(user("Hi"), assistant(_call(name="my.tool/ä")), tools=tools), writer)
     sent = [tool["function"]["name"] for tool in body["tools"]]
     assert sent[::2] == ["read", "my_tool__"]
     assert writer.names(tools) == {sent[1]: "my.tool/ä"}
-    assert body["messages"][0]["tool_calls"][0]["function"]["name"] == sent[1]
+    assert body["messages"][1]["tool_calls"][0]["function"]["name"] == sent[1]
 
 
 def test_tools_are_told_with_a_whole_schema_and_left_out_when_there_are_none() -> None:
@@ -145,20 +152,21 @@ def test_thinking_goes_back_to_its_own_model_in_the_form_it_came(name: str) -> N
     data, sent = THOUGHTS[name]
     turn = assistant(ThinkingBlock("Hm.", data=data, origin="openai-chat"), _call())
     plain = {"role": "assistant", "content": None, "tool_calls": [_wire_call()]}
-    assert _messages(turn) == [{**plain, **sent}]
-    assert _messages(turn, model="openai-chat/other") == [plain]
+    assert _answer(turn) == {**plain, **sent}
+    assert _answer(turn, "openai-chat/other") == plain
 
 
 def test_thinking_of_another_format_is_not_sent() -> None:
     foreign = ThinkingBlock("Hm.", "signature", {"reasoning_details": ["x"]}, "anthropic")
-    assert _messages(assistant(foreign, "Yes")) == [{"role": "assistant", "content": "Yes"}]
+    assert _answer(assistant(foreign, "Yes")) == {"role": "assistant", "content": "Yes"}
 
 
 def test_what_came_with_a_call_goes_back_with_it() -> None:
     extra: Any = {"extra_content": {"google": {"thought_signature": "s"}}, "foreign": 1}
-    (message,) = _messages(assistant(_call(extra=extra)))
+    message = _answer(assistant(_call(extra=extra)))
     signed = {**_wire_call(), "extra_content": {"google": {"thought_signature": "s"}}}
     assert message["tool_calls"] == [signed]
+    assert _answer(assistant(_call(extra=extra)), "gemini/other")["tool_calls"] == [_wire_call()]
 
 
 def test_a_message_is_written_once_while_it_stays_in_the_history() -> None:
@@ -194,6 +202,4 @@ def test_two_equal_messages_are_two_messages() -> None:
     writer = ChatRequests()
     request = model_request(user("a"), user("a"))
     assert len(_body(request, writer)["messages"]) == 2
-    assert writer.body(request, model="m", with_usage=False) == ChatRequests().body(
-        request, model="m", with_usage=False
-    )
+    assert writer.body(request, model="m") == ChatRequests().body(request, model="m")

@@ -142,7 +142,7 @@ async def test_an_abort_reaches_a_run_that_is_only_promised() -> None:
     def prompt_and_abort(event: Event) -> None:
         if isinstance(event, AgentEnd) and not aborts:
             session.prompt(block("again"))
-            aborts.append(asyncio.create_task(session.abort()))
+            aborts.append(session.abort())
 
     b.agent.subscribe(prompt_and_abort)
     await soon(session.prompt(block("go")).result)

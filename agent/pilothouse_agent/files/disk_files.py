@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from pilothouse_agent.files.consented import NotShown, consented
@@ -14,9 +15,10 @@ from pilothouse_agent.files.disk import Disk, Gate
 from pilothouse_agent.files.disk_texts import DiskTexts
 from pilothouse_agent.files.in_flight import outlast
 from pilothouse_agent.files.lines import count_lines, fit_line_ends
+from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.planned import PlannedTexts
 from pilothouse_agent.files.queue import WriteQueue
-from pilothouse_agent.files.record import ReadRecord, carry_over
+from pilothouse_agent.files.record import ReadRecord, Spans, carry_over
 from pilothouse_agent.kernel.ports import FileChange, FileText, PlannedFiles, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
 
@@ -45,38 +47,41 @@ class DiskFiles:
         display: Callable[[str], str] = str,
         write_limit: float = 30.0,
         disk: Disk | None = None,
+        open_files: OpenFiles | None = None,
     ) -> None:
-        """`display` shortens paths in messages; `write_limit` is in seconds (kernel.md T7)."""
+        """`display` shortens paths in messages; `write_limit` is in seconds (kernel.md T7).
+
+        Files that `open_files` holds are read and changed there.
+        """
+        self._open_files = open_files
+        self.record = ReadRecord()
+        """What this session's model knows; shared with a port that is laid over this one."""
         self._queue = queue
         self._show = display
         self._write_limit = write_limit
         self._texts = DiskTexts(disk or Disk(), display)
-        self._record = ReadRecord()
 
     async def read(self, path: str) -> FileText:
-        return await asyncio.to_thread(lambda: self._texts.open(os.path.realpath(path)))
+        real = await asyncio.to_thread(os.path.realpath, path)
+        if self._open_files is not None and await self._open_files.holds(real):
+            return await self._open_files.read(real)
+        return await asyncio.to_thread(self._texts.open, real)
 
     async def exists(self, path: str) -> bool:
         return await asyncio.to_thread(os.path.exists, path)
 
     def note_read(self, file: FileText, first: int, last: int) -> None:
-        self._record.note(file.path, file.text, ((first, last),))
+        self.record.note(file.path, file.text, ((first, last),))
 
     async def edit(self, path: str, change: TextChange, scope: WriteScope) -> FileChange:
         """`change` runs in a thread, and again whenever others changed the file meanwhile."""
-
-        def work(paths: Sequence[str], gate: Gate) -> _Done:
-            return self._edit(paths[0], consented(change, paths[0], scope), gate)
-
-        return await self._turn([path], lambda: [os.path.realpath(path)], work, scope)
+        return await self._change(path, lambda _: change, scope, whole=False)
 
     async def write(self, path: str, text: str, scope: WriteScope) -> FileChange:
         """Keeps encoding, mark and line ends of a file that is replaced. The same text is not written."""
-
-        def work(paths: Sequence[str], gate: Gate) -> _Done:
-            return self._write(paths[0], text, gate, scope)
-
-        return await self._turn([path], lambda: [os.path.realpath(path)], work, scope)
+        return await self._change(
+            path, lambda real: partial(self._replacement, real, text), scope, whole=True
+        )
 
     async def move(self, path: str, new_path: str, scope: WriteScope) -> FileChange:
         """A link is moved itself, not what it leads to. `after` is None for what is not text."""
@@ -87,7 +92,7 @@ class DiskFiles:
         def work(paths: Sequence[str], gate: Gate) -> _Done:
             return self._move(paths[0], paths[1], gate)
 
-        return await self._turn([path, new_path], resolve, work, scope)
+        return await self._relocate([path, new_path], resolve, work, scope)
 
     async def delete(self, path: str, scope: WriteScope) -> FileChange:
         """A link is deleted itself, not what it leads to. `before` is None for what is not text."""
@@ -95,25 +100,75 @@ class DiskFiles:
         def work(paths: Sequence[str], gate: Gate) -> _Done:
             return self._delete(paths[0], gate)
 
-        return await self._turn([path], lambda: [_own_path(path)], work, scope)
+        return await self._relocate([path], lambda: [_own_path(path)], work, scope)
 
     def plan(self) -> PlannedFiles:
-        return PlannedTexts(self._texts.find)
+        return PlannedTexts(self._peek)
 
-    async def _turn(
+    def _peek(self, path: str) -> FileText | None:
+        held = self._open_files.peek(path) if self._open_files is not None else None
+        return held or self._texts.find(path)
+
+    async def _change(
+        self,
+        path: str,
+        wanted: Callable[[str], TextChange],
+        scope: WriteScope,
+        *,
+        whole: bool,
+    ) -> FileChange:
+        """One file's text, wherever it is held; `wanted` gives the change for the real path.
+
+        `whole`: all of the text is the model's, and the file is made when there is none.
+        """
+
+        def resolve() -> Sequence[str]:
+            return [os.path.realpath(path)]
+
+        async with self._turn([path], resolve, scope) as (real,):
+            change = consented(wanted(real), real, scope)
+            while True:
+                try:
+                    return await self._changed(real, change, resolve, scope, whole=whole)
+                except NotShown as unseen:
+                    await unseen.consent.extend(unseen.diff)
+
+    async def _changed(
+        self, real: str, change: TextChange, resolve: _Resolve, scope: WriteScope, *, whole: bool
+    ) -> FileChange:
+        if self._open_files is not None and await self._open_files.holds(real):
+            done = await self._open_files.change(real, change, scope)
+            await asyncio.to_thread(self._note_change, done, whole=whole)
+            return done
+
+        def work(paths: Sequence[str], gate: Gate) -> _Done:
+            return self._rewrite(paths[0], change, gate, whole=whole)
+
+        with scope.committing():
+            done = await self._settle([real], resolve, work)
+        if self._open_files is not None:
+            await self._open_files.compare(done)
+        return done
+
+    async def _relocate(
         self, named: Sequence[str], resolve: _Resolve, work: _Work, scope: WriteScope
     ) -> FileChange:
+        async with self._turn(named, resolve, scope) as paths:
+            if self._open_files is not None:
+                await self._open_files.refuse_unsaved(paths)
+            with scope.committing():
+                return await self._settle(paths, resolve, work)
+
+    @asynccontextmanager
+    async def _turn(
+        self, named: Sequence[str], resolve: _Resolve, scope: WriteScope
+    ) -> AsyncGenerator[tuple[str, ...]]:
         with ExitStack() as announced:
             for path in named:
                 announced.enter_context(scope.pending_write(path))
             async with self._queue.turn(resolve, signal=scope.signal) as paths:
                 self._refuse_doubtful(paths)
-                while True:
-                    try:
-                        with scope.committing():
-                            return await self._settle(paths, resolve, work)
-                    except NotShown as unseen:
-                        await unseen.consent.extend(unseen.diff)
+                yield paths
 
     async def _settle(self, paths: Sequence[str], resolve: _Resolve, work: _Work) -> FileChange:
         gate = Gate()
@@ -127,35 +182,32 @@ class DiskFiles:
         except TimeoutError:
             gate.close()
             raise self._unknown_outcome(paths) from None
-        done.note(self._record)
+        done.note(self.record)
         return done.change
 
-    def _edit(self, path: str, change: TextChange, gate: Gate) -> _Done:
-        before, after = self._texts.rewrite(path, change, gate, create=False)
-        old_text = before.text if before else ""
-        known = carry_over(self._record.known(path, old_text), old_text, after.text)
-        return _Done(
-            FileChange(path, "modify", "disk", old_text, after.text),
-            lambda record: record.note(path, after.text, known),
-        )
+    def _rewrite(self, path: str, change: TextChange, gate: Gate, *, whole: bool) -> _Done:
+        before, after = self._texts.rewrite(path, change, gate, create=whole)
+        old_text = before.text if before else None
+        kind = "modify" if before else "create"
+        done = FileChange(path, kind, "disk", old_text, after.text)
+        known = self._known_after(done, whole=whole)
+        return _Done(done, lambda record: record.note(path, after.text, known))
 
-    def _write(self, path: str, text: str, gate: Gate, scope: WriteScope) -> _Done:
-        def change(file: FileText | None) -> str:
-            return self._replacement(path, file, text)
+    def _note_change(self, change: FileChange, *, whole: bool) -> None:
+        self.record.note(change.path, change.after or "", self._known_after(change, whole=whole))
 
-        before, after = self._texts.rewrite(path, consented(change, path, scope), gate, create=True)
-        return _Done(
-            FileChange(path, "modify", "disk", before.text, after.text)
-            if before
-            else FileChange(path, "create", "disk", None, after.text),
-            lambda record: record.note(path, after.text, ((1, count_lines(after.text)),)),
-        )
+    def _known_after(self, change: FileChange, *, whole: bool) -> Spans:
+        """What the model knows of the text it has made: what it knew, and what it wrote."""
+        before, after = change.before or "", change.after or ""
+        if whole:
+            return ((1, count_lines(after)),)
+        return carry_over(self.record.known(change.path, before), before, after)
 
-    def _replacement(self, path: str, file: FileText | None, text: str) -> str:
+    def _replacement(self, path: str, text: str, file: FileText | None) -> str:
         if file is None:
             return text
         text = fit_line_ends(text, file.text)
-        reason = self._record.unread(path, file.text)
+        reason = self.record.unread(path, file.text)
         if reason and text != file.text:
             raise ToolError(
                 f"{self._show(path)} was not replaced: {reason} with read_file first, then write it again."
@@ -178,7 +230,7 @@ class DiskFiles:
 
     def _refuse_doubtful(self, paths: Sequence[str]) -> None:
         for path in paths:
-            if self._record.in_doubt(path):
+            if self.record.in_doubt(path):
                 raise ToolError(
                     f"An earlier write to {self._show(path)} had an unknown outcome. Read it again with "
                     "read_file before it is changed."
@@ -191,7 +243,7 @@ class DiskFiles:
 
     def _unknown_outcome(self, paths: Sequence[str]) -> ToolError:
         for path in paths:
-            self._record.doubt(path)
+            self.record.doubt(path)
         listed = " and ".join(self._show(path) for path in paths)
         return ToolError(
             f"Outcome unknown: the change of {listed} did not come to an end within "

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.request import Delta, StreamEvent, ToolExtra
+from pilothouse_agent.models.answer_reader import kept, word
 from pilothouse_agent.models.wire_json import encode
 
 __all__ = ["ChatCalls"]
@@ -29,8 +30,9 @@ class _Call:
 class ChatCalls:
     """A call's first delta waits until its name is known, and its id or the first arguments."""
 
-    def __init__(self, *, new_block: Callable[[], int], names: Mapping[str, str]) -> None:
+    def __init__(self, *, new_block: Callable[[], int], names: Mapping[str, str], model: str) -> None:
         self._new_block = new_block
+        self._model = model
         self._names = names
         self._calls: list[_Call] = []
         self._by_index: dict[int | str, _Call] = {}
@@ -43,12 +45,12 @@ class ChatCalls:
     def feed(self, fragment: JsonObject) -> list[StreamEvent]:
         function = fragment.get("function")
         function = function if isinstance(function, dict) else {}
-        call_id, name = _word(fragment.get("id")), _word(function.get("name"))
+        call_id, name = word(fragment.get("id")), word(function.get("name"))
         call = self._called(_index(fragment.get("index")), call_id, name)
         events = self._advance(call, call_id, name, _text(function.get("arguments")))
         extra = fragment.get("extra_content")
         if isinstance(extra, dict) and extra:
-            call.extra = {"extra_content": extra}
+            call.extra = kept({"extra_content": extra, "model": self._model})
             events += _extra(call)
         return events
 
@@ -109,10 +111,6 @@ def _index(value: JsonValue) -> int | str | None:
     if isinstance(value, str):
         return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else value or None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _word(value: JsonValue) -> str:
-    return value.strip() if isinstance(value, str) else ""
 
 
 def _text(arguments: JsonValue) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
@@ -21,22 +20,41 @@ from pilothouse_agent.kernel.messages import (
     text_of,
 )
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
+from pilothouse_agent.models.chat_dialect import ChatDialect
 from pilothouse_agent.models.chat_stream import ORIGIN
+from pilothouse_agent.models.chat_turns import Neighbours
+from pilothouse_agent.models.history import settled
+from pilothouse_agent.models.legal import ToolNames, digest, legal_arguments, legal_name
+from pilothouse_agent.models.model_traits import ModelTraits
 from pilothouse_agent.models.pieces import Pieces
-from pilothouse_agent.models.wire_json import decode, encode
+from pilothouse_agent.models.schemas import object_schema, reduced_schema
+from pilothouse_agent.models.wire_json import encode
 
-__all__ = ["ChatRequests"]
+__all__ = ["CONCESSIONS", "ChatRequests"]
 
-_LEGAL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
-_ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
+CONCESSIONS: Mapping[str, re.Pattern[str]] = {
+    "usage": re.compile(r"stream_options"),
+    "token field": re.compile(r"\bmax_(?:completion_)?tokens\b.{0,80}(?:support|permitted|recogni)", re.IGNORECASE),
+    "thinking": re.compile(r"reasoning_effort|\breasoning\b.{0,40}support|\bthink\b", re.IGNORECASE),
+    "images": re.compile(r"image_url|image input|images? (?:is|are) not|not support.{0,20}image", re.IGNORECASE),
+}
+"""What is left out after a server has refused it in such words."""
+
 _LONGEST_ID = 40
+_NINE = 62**9
+_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_NINE_LETTERS = re.compile(r"[a-zA-Z0-9]{9}\Z")
+_NO_IMAGE = "(an image that this model cannot see)"
+_BEGIN = encode({"role": "user", "content": "(The conversation begins with your answer.)"})
+_CONTINUE = encode({"role": "user", "content": "Go on."})
+_NOTED = encode({"role": "assistant", "content": "Noted."})
 
 
 class _Piece(NamedTuple):
     plain: bytes
     """The message as any model may see it; empty when nothing of it is to be sent."""
     own: bytes = b""
-    """The message with the thinking its own model wants back, if there is any."""
+    """The message with what its own model wants back, if there is any."""
     model: str = ""
     """The model that `own` is for."""
     images: bytes = b""
@@ -46,133 +64,238 @@ class _Piece(NamedTuple):
 class ChatRequests:
     """One for each provider object; keeps what it has written."""
 
-    def __init__(self) -> None:
-        self._pieces = Pieces(_piece, lambda piece: len(piece.plain) + len(piece.own) + len(piece.images))
+    def __init__(self, dialect: ChatDialect | None = None) -> None:
+        self._dialect = dialect or ChatDialect()
+        self._pieces = self._new_pieces(images=True)
+        self._blind_pieces = self._new_pieces(images=False)
+        self._neighbours = Neighbours()
         self._system: tuple[str, bytes] = ("", b"")
-        self._names: tuple[tuple[ToolSpec, ...], Mapping[str, str]] = ((), {})
+        self._names = ToolNames()
         self._tools: tuple[tuple[ToolSpec, ...], bytes] = ((), b"")
 
     def names(self, tools: tuple[ToolSpec, ...]) -> Mapping[str, str]:
         """From the names on the wire to the tools' own, where these are not legal there."""
-        if self._names[0] is not tools:
-            wire = {_legal_name(tool.name): tool.name for tool in tools}
-            self._names = (tools, {legal: own for legal, own in wire.items() if legal != own})
-        return self._names[1]
+        return self._names.of(tools)
 
-    def body(self, request: ModelRequest, *, model: str, with_usage: bool) -> bytes:
-        """`model` is the name on the wire; `with_usage` asks for a last chunk that tells the usage."""
-        options: JsonObject = {"stream": True}
-        if with_usage:
-            options["stream_options"] = {"include_usage": True}
-        if request.thinking != "off":
-            options["reasoning_effort"] = request.thinking
+    def body(
+        self,
+        request: ModelRequest,
+        *,
+        model: str,
+        traits: ModelTraits | None = None,
+        conceded: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """`model` is the name on the wire."""
+        traits, conceded = traits or ModelTraits(), conceded or {}
         tools = self._tools_json(request.tools)
+        pieces = self._pieces if traits.images and "images" not in conceded else self._blind_pieces
         return b"".join(
             (
                 b'{"model":',
                 encode(model),
                 b',"messages":[',
-                b",".join(self._messages(request)),
+                b",".join(self._messages(request, pieces)),
                 b"]",
                 b',"tools":' + tools if tools else b"",
                 b",",
-                encode(options)[1:],
+                encode(self._options(request, traits, conceded))[1:],
             )
         )
 
-    def _messages(self, request: ModelRequest) -> list[bytes]:
-        written = [self._system_message(request.system)] if request.system else []
-        images: list[bytes] = []
-        piece_of = self._pieces.of
-        for message in request.messages:
-            piece = piece_of(message)
-            if images and not isinstance(message, ToolResultMessage):
-                written.append(_image_message(images))
-                images = []
-            if piece.images:
-                images.append(piece.images)
-            wire = piece.own if piece.own and piece.model == request.model else piece.plain
-            if wire:
-                written.append(wire)
-        return [*written, _image_message(images)] if images else written
+    def _options(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> JsonObject:
+        dialect = self._dialect
+        options: JsonObject = {"stream": True}
+        if dialect.usage_option and "usage" not in conceded:
+            options["stream_options"] = {"include_usage": True}
+        if traits.output_cap is not None:
+            fields = ("max_tokens", "max_completion_tokens")
+            other = fields[dialect.token_field == "max_tokens"]
+            options[other if "token field" in conceded else dialect.token_field] = traits.output_cap
+        if request.thinking != "off" and traits.thinking and "thinking" not in conceded:
+            if dialect.thinking_field == "reasoning_effort":
+                options["reasoning_effort"] = request.thinking
+            elif dialect.thinking_field == "reasoning":
+                options["reasoning"] = {"effort": request.thinking}
+        return options
+
+    def _messages(self, request: ModelRequest, pieces: Pieces[_Piece]) -> list[bytes]:
+        history = settled(request.messages)
+        if self._dialect.alternating:
+            said = [message for message in history if pieces.of(message).plain]
+            history = self._neighbours.merged(said)
+        lines = _Lines(self._dialect)
+        if request.system:
+            lines.written.append(self._system_message(request.system))
+        _add_history(lines, history, pieces, request.model)
+        if lines.last == "assistant":
+            lines.add("user", _CONTINUE)
+        return lines.written
 
     def _system_message(self, text: str) -> bytes:
         if self._system[0] is not text:
-            self._system = (text, encode({"role": "system", "content": text}))
+            self._system = (text, encode({"role": self._dialect.system_role, "content": text}))
         return self._system[1]
 
     def _tools_json(self, tools: tuple[ToolSpec, ...]) -> bytes:
         if self._tools[0] is not tools:
-            self._tools = (tools, encode([_tool(tool) for tool in tools]) if tools else b"")
+            schema = reduced_schema if self._dialect.schema == "reduced" else object_schema
+            functions: list[JsonValue] = [
+                {
+                    "type": "function",
+                    "function": {
+                        "name": legal_name(tool.name),
+                        "description": tool.description,
+                        "parameters": schema(tool.parameters),
+                    },
+                }
+                for tool in tools
+            ]
+            self._tools = (tools, encode(functions) if functions else b"")
         return self._tools[1]
 
-
-def _piece(message: ModelMessage) -> _Piece:
-    match message:
-        case UserMessage():
-            return _Piece(encode({"role": "user", "content": _user_content(message.content)}))
-        case AssistantMessage():
-            return _assistant(message)
-        case ToolResultMessage():
-            return _tool_result(message)
+    def _new_pieces(self, *, images: bool) -> Pieces[_Piece]:
+        writer = _Writer(self._dialect, images=images)
+        return Pieces(writer.piece, lambda piece: len(piece.plain) + len(piece.own) + len(piece.images))
 
 
-def _user_content(content: tuple[UserBlock, ...]) -> JsonValue:
-    """A plain string where it can be one: some templates know nothing else."""
-    if any(isinstance(block, ImageBlock) for block in content):
-        return [_part(block) for block in content]
-    return _lines(content) or "(empty)"
+class _Lines:
+    """The messages of a request, with what strict servers want between them."""
+
+    def __init__(self, dialect: ChatDialect) -> None:
+        self.written: list[bytes] = []
+        self.last = ""
+        self._dialect = dialect
+
+    def add(self, role: str, line: bytes) -> None:
+        if role == "assistant" and not self.last:
+            self.written.append(_BEGIN)
+        elif role == "user" and self._needs_answer():
+            self.written.append(_NOTED)
+        self.written.append(line)
+        self.last = role
+
+    def _needs_answer(self) -> bool:
+        if self.last == "tool":
+            return not self._dialect.user_after_tool
+        return self.last == "user" and self._dialect.alternating
 
 
-def _assistant(message: AssistantMessage) -> _Piece:
-    text, calls = text_of(message.content), message.calls
-    if not calls and not text.strip():
-        return _Piece(b"")
-    wire: JsonObject = {"role": "assistant", "content": text or None}
-    if calls:
-        wire["tool_calls"] = [_call(call) for call in calls]
-    plain = encode(wire)
-    thinking = _thinking(message)
-    return _Piece(plain, encode({**wire, **thinking}), message.model) if thinking else _Piece(plain)
+def _add_history(
+    lines: _Lines, history: Sequence[ModelMessage], pieces: Pieces[_Piece], model: str
+) -> None:
+    images: list[bytes] = []
+    piece_of, add = pieces.of, lines.add
+    for message in history:
+        piece = piece_of(message)
+        if isinstance(message, ToolResultMessage):
+            if piece.images:
+                images.append(piece.images)
+            add("tool", piece.plain)
+            continue
+        if images:
+            add("user", _image_message(images))
+            images = []
+        wire = piece.own if piece.own and piece.model == model else piece.plain
+        if wire:
+            add("user" if isinstance(message, UserMessage) else "assistant", wire)
+    if images:
+        add("user", _image_message(images))
 
 
-def _thinking(message: AssistantMessage) -> JsonObject:
-    """Only what the server has shown it takes: its details unchanged, or the field beside calls."""
-    own = [block for block in message.content if isinstance(block, ThinkingBlock) and block.origin == ORIGIN]
-    fields: JsonObject = {}
-    for data in (block.data for block in own if block.data):
-        if details := data.get("reasoning_details"):
-            fields["reasoning_details"] = details
-        elif data.get("field") == "reasoning_content" and message.calls:
-            fields["reasoning_content"] = "".join(
-                block.text for block in message.content if isinstance(block, ThinkingBlock)
-            )
-    return fields
+class _Writer:
+    def __init__(self, dialect: ChatDialect, *, images: bool) -> None:
+        self._dialect = dialect
+        self._images = images
+
+    def piece(self, message: ModelMessage) -> _Piece:
+        match message:
+            case UserMessage():
+                return _Piece(encode({"role": "user", "content": self._user_content(message.content)}))
+            case AssistantMessage():
+                return self._assistant(message)
+            case ToolResultMessage():
+                return self._tool_result(message)
+
+    def _user_content(self, content: tuple[UserBlock, ...]) -> JsonValue:
+        """A plain string where it can be one: some templates know nothing else."""
+        if self._images and any(isinstance(block, ImageBlock) for block in content):
+            return [_part(block) for block in content if not isinstance(block, TextBlock) or block.text.strip()]
+        return self._lines(content) or "(empty)"
+
+    def _assistant(self, message: AssistantMessage) -> _Piece:
+        text, calls = text_of(message.content), message.calls
+        if not calls and not text.strip():
+            return _Piece(b"")
+        wire: JsonObject = {"role": "assistant", "content": text if text.strip() else None}
+        if self._dialect.reasoning_back == "always":
+            wire["reasoning_content"] = _thoughts(message)
+        if calls:
+            wire["tool_calls"] = [self._call(call) for call in calls]
+        model = _maker(message)
+        if model is None:
+            return _Piece(encode(wire))
+        own = {**wire, **self._thinking(message)}
+        if calls:
+            own["tool_calls"] = [{**self._call(call), **_extra(call)} for call in calls]
+        return _Piece(encode(wire), encode(own), model)
+
+    def _thinking(self, message: AssistantMessage) -> JsonObject:
+        """Only what the server has shown it takes: its details unchanged, or the field beside calls."""
+        fields: JsonObject = {}
+        if self._dialect.reasoning_back != "as it came":
+            return fields
+        for data in (block.data for block in _own_blocks(message) if block.data):
+            if details := data.get("reasoning_details"):
+                fields["reasoning_details"] = details
+            elif data.get("field") == "reasoning_content" and message.calls:
+                fields["reasoning_content"] = _thoughts(message)
+        return fields
+
+    def _call(self, call: ToolCall) -> JsonObject:
+        arguments = encode(legal_arguments(call)).decode()
+        function: JsonObject = {"name": legal_name(call.name), "arguments": arguments}
+        return {"id": self._id(call.id), "type": "function", "function": function}
+
+    def _tool_result(self, message: ToolResultMessage) -> _Piece:
+        images = [block for block in message.content if isinstance(block, ImageBlock) and self._images]
+        text = self._lines(message.content) or ("(image, see below)" if images else "(no output)")
+        wire = encode({"role": "tool", "tool_call_id": self._id(message.tool_call_id), "content": text})
+        return _Piece(wire, images=b",".join(encode(_part(image)) for image in images))
+
+    def _lines(self, content: tuple[UserBlock, ...]) -> str:
+        texts = (_NO_IMAGE if isinstance(block, ImageBlock) else block.text for block in content
+                 if isinstance(block, TextBlock) or not self._images)
+        return "\n".join(text for text in texts if text.strip())
+
+    def _id(self, call_id: str) -> str:
+        if self._dialect.nine_letter_ids:
+            return call_id if _NINE_LETTERS.match(call_id) else _nine_letters(call_id)
+        return call_id if 0 < len(call_id) <= _LONGEST_ID else f"call_{digest(call_id)[:24]}"
 
 
-def _call(call: ToolCall) -> JsonObject:
-    function: JsonObject = {"name": _legal_name(call.name), "arguments": _arguments(call)}
-    wire: JsonObject = {"id": _legal_id(call.id), "type": "function", "function": function}
+def _own_blocks(message: AssistantMessage) -> list[ThinkingBlock]:
+    return [
+        block for block in message.content if isinstance(block, ThinkingBlock) and block.origin == ORIGIN
+    ]
+
+
+def _maker(message: AssistantMessage) -> str | None:
+    """The model that wants something of the message back; None when there is nothing."""
+    datas = [block.data for block in _own_blocks(message) if block.data]
+    datas += [call.extra for call in message.calls if call.extra and "extra_content" in call.extra]
+    for data in datas:
+        model = data.get("model")
+        return model if isinstance(model, str) else message.model
+    return None
+
+
+def _thoughts(message: AssistantMessage) -> str:
+    return "".join(block.text for block in message.content if isinstance(block, ThinkingBlock))
+
+
+def _extra(call: ToolCall) -> JsonObject:
     extra = call.extra.get("extra_content") if call.extra else None
-    return {**wire, "extra_content": extra} if extra else wire
-
-
-def _arguments(call: ToolCall) -> str:
-    """Servers parse the history: what is not the JSON of an object would fail for ever."""
-    arguments: JsonValue = call.arguments
-    try:
-        if arguments is None:
-            arguments = decode((call.arguments_text or "").encode("utf-8", "replace"))
-        return encode(arguments).decode() if isinstance(arguments, dict) else "{}"
-    except ValueError:
-        return "{}"
-
-
-def _tool_result(message: ToolResultMessage) -> _Piece:
-    images = [block for block in message.content if isinstance(block, ImageBlock)]
-    text = _lines(message.content) or ("(image, see below)" if images else "(no output)")
-    wire = encode({"role": "tool", "tool_call_id": _legal_id(message.tool_call_id), "content": text})
-    return _Piece(wire, images=b",".join(encode(_part(image)) for image in images))
+    return {"extra_content": extra} if extra else {}
 
 
 def _image_message(images: list[bytes]) -> bytes:
@@ -185,30 +308,10 @@ def _part(block: UserBlock) -> JsonObject:
     return {"type": "image_url", "image_url": {"url": f"data:{block.media_type};base64,{block.data}"}}
 
 
-def _lines(content: tuple[UserBlock, ...]) -> str:
-    return "\n".join(block.text for block in content if isinstance(block, TextBlock) and block.text)
-
-
-def _tool(tool: ToolSpec) -> JsonObject:
-    parameters: JsonObject = {"type": "object", "properties": {}, **tool.parameters}
-    function: JsonObject = {
-        "name": _legal_name(tool.name),
-        "description": tool.description,
-        "parameters": parameters,
-    }
-    return {"type": "function", "function": function}
-
-
-def _legal_name(name: str) -> str:
-    """The same for the same name always, and different for different ones."""
-    if _LEGAL_NAME.match(name):
-        return name
-    return f"{_ILLEGAL.sub('_', name)[:55]}_{_digest(name)[:8]}"
-
-
-def _legal_id(call_id: str) -> str:
-    return call_id if 0 < len(call_id) <= _LONGEST_ID else f"call_{_digest(call_id)[:24]}"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+def _nine_letters(call_id: str) -> str:
+    number = int(digest(call_id), 16) % _NINE
+    letters: list[str] = []
+    for _ in range(9):
+        number, place = divmod(number, 62)
+        letters.append(_LETTERS[place])
+    return "".join(letters)

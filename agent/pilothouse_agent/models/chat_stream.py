@@ -6,16 +6,13 @@ from collections.abc import Mapping
 from typing import Literal
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
-from pilothouse_agent.kernel.messages import ErrorInfo, Usage
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, StreamEvent, ThinkingData
+from pilothouse_agent.models.answer_reader import AnswerReader, kept
 from pilothouse_agent.models.chat_calls import ChatCalls
 from pilothouse_agent.models.chat_tables import ending, usage_of
 from pilothouse_agent.models.chat_thinking import ChatThinking
-from pilothouse_agent.models.error_body import read_bytes
-from pilothouse_agent.models.errors import Source, own_error, stream_error
-from pilothouse_agent.models.sse import SseEvent, SseReader
+from pilothouse_agent.models.errors import Source, own_error
 from pilothouse_agent.models.think_tags import ThinkTags
-from pilothouse_agent.models.wire_json import decode, well_formed
 
 __all__ = ["ORIGIN", "ChatStream"]
 
@@ -23,108 +20,42 @@ ORIGIN = "openai-chat"
 """Marks what only this wire format may be sent back."""
 
 
-class ChatStream:
-    """Feed it the body in pieces of any size; it never raises, whatever the server sends."""
-
+class ChatStream(AnswerReader):
     def __init__(self, source: Source, *, model: str, names: Mapping[str, str]) -> None:
-        """`names`: from tool names on the wire to ours, where they differ."""
-        self.done = False
-        """Nothing that follows counts."""
-        self._source = source
+        """`model`: the whole id asked for. `names`: from tool names on the wire to ours, where they differ."""
+        super().__init__(source)
         self._asked = model
-        self._sse = SseReader()
-        self._unread: list[bytes] | None = []
-        self._out: list[StreamEvent] = []
-        self._blocks = 0
         self._open: tuple[Literal["text", "thinking"], int] | None = None
         self._tags = ThinkTags()
         self._thinking = ChatThinking()
-        self._calls = ChatCalls(new_block=self._new_block, names=names)
-        self._halves: dict[int, Delta] = {}
+        self._calls = ChatCalls(new_block=self._new_block, names=names, model=model)
         self._spoken = False
         self._refused = False
         self._answered = False
         self._reason = ""
         self._ended = False
-        self._error: ErrorInfo | None = None
-        self._usage: Usage | None = None
         self._model = ""
 
-    def feed(self, piece: bytes) -> list[StreamEvent]:
-        if self._unread is not None:
-            self._unread.append(piece)
-        for event in self._sse.feed(piece):
-            if not self.done:
-                self._event(event)
-        return self._taken()
+    def _last_sign(self) -> None:
+        self._ended = self.done = True
 
-    def end(self, failure: ErrorInfo | None = None) -> list[StreamEvent]:
-        """What is left, then the one terminal event; `failure`: why the body ended early."""
-        for event in self._sse.finish():
-            if not self.done:
-                self._event(event, cut=True)
-        if self._unread and not self.done and failure is None:
-            self._whole(b"".join(self._unread))
-        self._flush()
-        self._out.append(self._terminal(failure))
-        return self._taken()
+    def _whole(self, answer: JsonObject) -> bool:
+        if "choices" not in answer:
+            return False
+        self._event(answer)
+        self._ended = True
+        return True
 
-    def _taken(self) -> list[StreamEvent]:
-        out, self._out = self._out, []
-        return out
-
-    def _event(self, event: SseEvent, *, cut: bool = False) -> None:
-        self._unread = None
-        data = event.data
-        if data[:6] == b"[DONE]":
-            self._ended = self.done = True
-            return
-        try:
-            chunk = decode(data)
-        except ValueError:
-            self._unreadable(event, cut=cut)
-            return
-        if event.name == "error":
-            self._fail(chunk)
-        elif isinstance(chunk, dict):
-            self._chunk(chunk)
-
-    def _unreadable(self, event: SseEvent, *, cut: bool) -> None:
-        """Words between chunks do no harm; a broken chunk may have carried anything."""
-        if event.name == "error":
-            self._fail(event.data.decode("utf-8", "replace"))
-        elif event.data.strip() == b"[DONE]":
-            self._ended = self.done = True
-        elif event.data.lstrip()[:1] == b"{" and not cut:
-            text = f"{self._source.name} sent a part of the answer that is not valid JSON."
-            self._stop(own_error(self._source, "badResponse", text, retryable=True))
-
-    def _whole(self, body: bytes) -> None:
-        """A body without events: the whole answer as one object, an error, or no answer at all."""
-        try:
-            value = decode(body)
-        except ValueError:
-            value = None
-        if isinstance(value, dict) and "choices" in value:
-            self._chunk(value)
-            self._ended = True
-        elif isinstance(value, dict | list):
-            self._fail(value)
-        elif text := read_bytes(body).text:
-            said = f"{self._source.name} did not answer as a model provider does: {text}."
-            is_page = body.lstrip().startswith(b"<")
-            self._stop(own_error(self._source, "badResponse", said, retryable=not is_page))
-
-    def _chunk(self, chunk: JsonObject) -> None:
-        if usage := chunk.get("usage") or chunk.get("x_groq"):
+    def _event(self, event: JsonObject) -> None:
+        if usage := event.get("usage") or event.get("x_groq"):
             self._count(usage)
-        if chunk.get("error") or chunk.get("object") == "error":
-            self._fail(chunk)
+        if event.get("error") or event.get("object") == "error":
+            self._fail(event)
             return
-        model = chunk.get("model")
+        model = event.get("model")
         if isinstance(model, str) and model:
             self._model = model
-        choices = chunk.get("choices")
+        choices = event.get("choices")
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict) and choice.get("index") in (0, None):
                 self._choice(choice)
@@ -204,60 +135,31 @@ class ChatStream:
             self._open = None
             self._put(event)
 
-    def _put(self, event: StreamEvent) -> None:
-        if isinstance(event, Delta) and (self._halves or not event.text.isascii()):
-            event = self._mended(event)
-        self._out.append(event)
-
-    def _mended(self, delta: Delta) -> Delta:
-        """The halves of a surrogate pair may come in two deltas."""
-        half = self._halves.pop(delta.block, None)
-        text = delta.text if half is None else half.text + delta.text
-        if text and "\ud800" <= text[-1] <= "\udbff":
-            self._halves[delta.block] = delta._replace(text=text[-1])
-            text = text[:-1]
-        return delta._replace(text=well_formed(text))
-
     def _settle_tags(self) -> None:
         for kind, part in self._tags.end():
             self._say(kind, part)
 
-    def _flush(self) -> None:
+    def _close(self) -> None:
         self._settle_tags()
-        self._out.extend(half._replace(text="\ufffd") for half in self._halves.values())
         if self._ended and self._error is None:
             self._call(self._calls.end())
-            if data := self._thinking.to_send_back():
-                block = self._thinking.block if self._thinking.block is not None else self._new_block()
-                self._out.append(ThinkingData(block, data=data, origin=ORIGIN))
+            self._send_back()
 
-    def _new_block(self) -> int:
-        self._blocks += 1
-        return self._blocks - 1
+    def _send_back(self) -> None:
+        data = self._thinking.to_send_back()
+        if data is None or (data := kept({**data, "model": self._asked})) is None:
+            return
+        block = self._thinking.block if self._thinking.block is not None else self._new_block()
+        self._out.append(ThinkingData(block, data=data, origin=ORIGIN))
 
     def _count(self, usage: JsonValue) -> None:
         if isinstance(usage, dict) and isinstance(nested := usage.get("usage"), dict):
             usage = nested
         self._usage = usage_of(usage) or self._usage
 
-    def _fail(self, value: JsonValue) -> None:
-        self._stop(stream_error(self._source, value))
-
-    def _stop(self, error: ErrorInfo) -> None:
-        self._error = self._error or error
-        self.done = True
-
-    def _terminal(self, failure: ErrorInfo | None) -> Finished | Failed:
-        if self._error is not None:
-            return Failed(self._error, self._usage)
-        if self._ended and self._answered:
-            return self._finished()
-        if failure is None:
-            text = f"The answer of {self._source.name} ended before it was complete."
-            failure = own_error(self._source, "incompleteStream", text)
-        return Failed(failure, self._usage)
-
-    def _finished(self) -> Finished | Failed:
+    def _finished(self) -> Finished | Failed | None:
+        if not (self._ended and self._answered):
+            return None
         said = ending(self._reason)
         if said == "contentFilter" and self._spoken:
             said = "refusal"
@@ -266,7 +168,8 @@ class ChatStream:
             return Failed(own_error(self._source, said, text), self._usage)
         if said == "stop":
             said = "toolUse" if len(self._calls) else "refusal" if self._refused else "stop"
-        return Finished(said, self._usage, self._model if self._model != self._asked else None)
+        name = self._asked.partition("/")[2]
+        return Finished(said, self._usage, self._model if self._model != name else None)
 
 
 def _joined(value: JsonValue) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
+from pilothouse_agent.kernel.json_types import JsonValue
 from pilothouse_agent.kernel.messages import Usage
+from pilothouse_agent.models.token_counts import Path, first_count
 
 __all__ = ["ChatEnding", "ending", "usage_of"]
 
@@ -29,15 +30,15 @@ _ENDINGS: dict[str, ChatEnding] = {
     "insufficient_system_resource": "overloaded",
 }
 
-_INPUT = (("prompt_tokens",), ("input_tokens",))
-_OUTPUT = (("completion_tokens",), ("output_tokens",))
-_CACHE_READ = (
+_INPUT: tuple[Path, ...] = (("prompt_tokens",), ("input_tokens",))
+_OUTPUT: tuple[Path, ...] = (("completion_tokens",), ("output_tokens",))
+_CACHE_READ: tuple[Path, ...] = (
     ("prompt_tokens_details", "cached_tokens"),
     ("prompt_cache_hit_tokens",),
     ("cached_tokens",),
 )
-_CACHE_WRITE = (("prompt_tokens_details", "cache_write_tokens"),)
-_REASONING = (("completion_tokens_details", "reasoning_tokens"),)
+_CACHE_WRITE: Path = ("prompt_tokens_details", "cache_write_tokens")
+_REASONING: Path = ("completion_tokens_details", "reasoning_tokens")
 
 
 def ending(reason: str) -> ChatEnding:
@@ -50,21 +51,10 @@ def usage_of(value: JsonValue) -> Usage | None:
     if not isinstance(value, dict):
         return None
     usage = Usage(
-        input=_first(value, _INPUT),
-        output=_first(value, _OUTPUT),
-        cache_read=_first(value, _CACHE_READ),
-        cache_write=_first(value, _CACHE_WRITE),
-        reasoning=_first(value, _REASONING),
+        input=first_count(value, *_INPUT),
+        output=first_count(value, *_OUTPUT),
+        cache_read=first_count(value, *_CACHE_READ),
+        cache_write=first_count(value, _CACHE_WRITE),
+        reasoning=first_count(value, _REASONING),
     )
     return usage if usage != Usage() else None
-
-
-def _first(value: JsonObject, paths: tuple[tuple[str, ...], ...]) -> int | None:
-    found = (_at(value, path) for path in paths)
-    return next((number for number in found if number is not None), None)
-
-
-def _at(value: JsonValue, path: tuple[str, ...]) -> int | None:
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -89,43 +89,46 @@ class Connection:
         client = await self.open()
         import httpx
 
+        source = self._source
         try:
             async with client.stream("POST", self._url, content=content, headers=headers) as response:
                 if not response.is_success:
                     raise RequestFailed(await self._refusal(response))
-                yield Body(response)
+                body = Body(response)
+                source = replace(source, request_id=body.request_id)
+                yield body
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise RequestFailed(self._explained(error)) from None
+            raise RequestFailed(self._explained(error, source)) from None
 
     async def _refusal(self, response: httpx.Response) -> ErrorInfo:
         body = await _error_body(response)
         return http_error(self._source, response.status_code, response.headers, body)
 
-    def _explained(self, error: httpx.HTTPError | httpx.InvalidURL) -> ErrorInfo:
+    def _explained(self, error: httpx.HTTPError | httpx.InvalidURL, source: Source) -> ErrorInfo:
         import httpx
 
-        name, place = self._source.name, urlsplit(self._url).netloc
+        name, place = source.name, urlsplit(self._url).netloc
         match error:
             case httpx.ConnectTimeout() | httpx.PoolTimeout():
                 text = f"{name} could not be reached at {place} within {self._timeouts.connect:g} s."
-                return own_error(self._source, "timeout", text)
+                return own_error(source, "timeout", text)
             case httpx.TimeoutException():
                 text = f"{name} was silent for {self._timeouts.idle:g} s."
-                return own_error(self._source, "timeout", text)
+                return own_error(source, "timeout", text)
             case httpx.ConnectError():
                 return self._unreachable(error, place)
             case httpx.NetworkError() | httpx.RemoteProtocolError():
                 text = f"The connection to {name} was lost: {_said(error)}."
-                return own_error(self._source, "connectionLost", text)
+                return own_error(source, "connectionLost", text)
             case httpx.ProxyError():
                 text = f"The proxy in front of {name} failed: {_said(error)}. Check the proxy variables."
-                return own_error(self._source, "connectionLost", text)
+                return own_error(source, "connectionLost", text)
             case httpx.DecodingError():
                 text = f"{name} sent a body that cannot be decompressed: {_said(error)}."
-                return own_error(self._source, "badResponse", text, retryable=True)
+                return own_error(source, "badResponse", text, retryable=True)
             case _:
                 text = f"The request to {name} could not be sent: {_said(error)}."
-                return own_error(self._source, "invalidRequest", text)
+                return own_error(source, "invalidRequest", text)
 
     def _unreachable(self, error: httpx.ConnectError, place: str) -> ErrorInfo:
         name = self._source.name

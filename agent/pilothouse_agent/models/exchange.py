@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+import traceback
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import replace
 
@@ -64,7 +65,8 @@ class Exchange:
         except RequestFailed as failure:
             ending: list[StreamEvent] = answer.end(failure.error) if answer else [Failed(failure.error)]
         except Exception as error:
-            logger.error("%s failed on %s", self._source.name, self._source.redacted(repr(error)))
+            told = self._source.redacted("".join(traceback.format_exception(error)))
+            logger.error("%s failed on something unforeseen\n%s", self._source.name, told)
             text = f"{self._source.name} failed on something unforeseen: {type(error).__name__}."
             ending = [Failed(own_error(self._source, "unknown", text))]
         for event in ending:

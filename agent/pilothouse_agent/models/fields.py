@@ -32,7 +32,10 @@ class Fields:
         return self._take(name, _texts, "a text or a list of texts")
 
     def choice(self, name: str, words: Collection[str]) -> str | None:
-        return self._take(name, lambda value: value if value in words else None, f"one of {', '.join(words)}")
+        def read(value: JsonValue) -> str | None:
+            return value if isinstance(value, str) and value in words else None
+
+        return self._take(name, read, f"one of {', '.join(words)}")
 
     def flag(self, name: str) -> bool | None:
         return self._take(name, lambda value: value if isinstance(value, bool) else None, "true or false")

@@ -55,7 +55,7 @@ class ProviderConfig:
     connect: float | None = None
     """Seconds; None: as the settings say."""
     idle: float | None = None
-    dialect: ChatDialect = ChatDialect()
+    dialect: ChatDialect = field(default_factory=ChatDialect)
     models: Mapping[str, ModelEntry] = field(default_factory=dict[str, ModelEntry])
 
     @property

@@ -127,7 +127,8 @@ class _Reading:
                 whole = _whole(address, default) if local else address
                 return whole, variable, whole.rstrip("/") == default
         if not default:
-            self._entry.wrong("baseUrl", "the address of the server")
+            text = f"{setting}: expected the address of the server, so this provider is left out."
+            self._entry.problems.append(text)
         return default, variables[0] if variables else setting, True
 
     def _key(self) -> tuple[str, str]:

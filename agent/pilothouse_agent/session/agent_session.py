@@ -108,6 +108,7 @@ class AgentSession:
         if pending is not None:
             pending.aborted = True
         return asyncio.create_task(self._aborted(run, pending))
+
     async def settled(self) -> None:
         """Returns when no run is active and none is promised."""
         while self._next is not None or self.agent.busy:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from pathlib import PurePosixPath
 from typing import Any, Protocol, TypeAlias
-from urllib.parse import unquote, urlsplit
 
 from pilothouse_agent.tools.visible import visible
+from pilothouse_server.document_uris import path_of
 from pilothouse_server.terminal.diff import hunk_lines
 from pilothouse_server.terminal.screen import Screen
 from pilothouse_server.terminal.style import Style
@@ -108,7 +107,8 @@ def _first(options: list[Json], kind: str) -> str:
 
 
 def _diff_lines(diff: Json, style: Style) -> list[str]:
-    name = one_line(str(PurePosixPath(unquote(urlsplit(str(diff["uri"])).path))))
+    uri = str(diff["uri"])
+    name = one_line(path_of(uri) or uri)
     if "oldText" not in diff:
         name += " (new file)"
     elif "newText" not in diff:

@@ -98,7 +98,7 @@ class Outbox:
             self._loop.call_soon(self._flush)
 
     def settle(self) -> None:
-        """Put into words what is waiting: from now on nothing is merged into it, and events have their seq."""
+        """Put into words what is waiting: nothing is merged into it any more, and events have their seq."""
         bodies = [body for message in self._waiting if (body := _worded(message)) is not None]
         self._waiting = deque(_Ready(body) for body in bodies)
         self._size = sum(map(len, bodies))

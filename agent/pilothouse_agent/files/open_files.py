@@ -1,0 +1,38 @@
+"""The seam for files that somebody else holds open: they are read and changed there, not on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange, WriteScope
+
+__all__ = ["OpenFiles"]
+
+
+class OpenFiles(Protocol):
+    """Paths are real. All but `peek` raise `ToolError` with a reason the model can act on."""
+
+    async def holds(self, path: str) -> bool:
+        """Whether it is open there; a text that cannot be trusted is refused."""
+        ...
+
+    async def read(self, path: str) -> FileText:
+        """The text of an open file as the user sees it."""
+        ...
+
+    def peek(self, path: str) -> FileText | None:
+        """The same for previews, from any thread; None when it is not open."""
+        ...
+
+    async def change(self, path: str, change: TextChange, scope: WriteScope) -> FileChange:
+        """Change an open file, within its queue turn; `change` is asked anew for each newer text."""
+        ...
+
+    async def refuse_unsaved(self, paths: Sequence[str]) -> None:
+        """Raise when one of them has text that only the editor holds (kernel.md F6)."""
+        ...
+
+    async def compare(self, change: FileChange) -> None:
+        """After a change on disk: raise when the file was opened meanwhile with another text."""
+        ...

@@ -1,0 +1,187 @@
+"""What is known of models: limits, images, thinking, prices. The user's word counts most, then what its
+family has in common, then the price data; of a model that is in none of them nothing is assumed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from pilothouse_agent.kernel.messages import Usage
+from pilothouse_agent.kernel.request import ModelLimits
+from pilothouse_agent.models.model_traits import ModelTraits
+from pilothouse_agent.models.price_data import Listed, PriceData, Prices, load_price_data
+from pilothouse_agent.models.provider_config import ModelEntry, ProviderConfig
+
+__all__ = ["Catalogue", "ModelFacts"]
+
+logger = logging.getLogger(__name__)
+
+_MILLION = Decimal(1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """None: not known."""
+
+    context_window: int | None = None
+    max_output: int | None = None
+    images: bool | None = None
+    thinking: bool | None = None
+    prices: Prices = Prices()  # noqa: RUF009 - immutable
+
+
+class Catalogue:
+    """Until `load` has ended, it knows families and the user's word only."""
+
+    def __init__(
+        self,
+        configs: Mapping[str, ProviderConfig],
+        *,
+        load: Callable[[], PriceData] = load_price_data,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._configs = configs
+        self._load = load
+        self._now = now
+        self._data: PriceData | None = None
+        self._loading: asyncio.Task[None] | None = None
+        self._found: dict[str, Listed | None] = {}
+        self._traits: dict[str, ModelTraits] = {}
+
+    def configure(self, configs: Mapping[str, ProviderConfig]) -> None:
+        self._configs = configs
+        self._forget()
+
+    def start(self) -> None:
+        """Load the price data in the background, once."""
+        if self._loading is None:
+            self._loading = asyncio.create_task(self._loaded())
+
+    async def load(self) -> None:
+        """Wait until the price data is there, or cannot be had."""
+        self.start()
+        assert self._loading is not None
+        await asyncio.shield(self._loading)
+
+    def traits(self, model: str) -> ModelTraits:
+        """What a wire format has to know of `provider/model`."""
+        traits = self._traits.get(model)
+        if traits is None:
+            facts, entry = self.facts(model), self._entry(model)
+            traits = self._traits[model] = ModelTraits(
+                ModelLimits(facts.context_window, facts.max_output),
+                images=facts.images is not False,
+                thinking=facts.thinking is not False,
+                output_cap=entry.max_output,
+            )
+        return traits
+
+    def facts(self, model: str) -> ModelFacts:
+        entry, family, listed = self._entry(model), _family(model), self._listed(model)
+        return ModelFacts(
+            context_window=entry.context_window or (listed.context_window if listed else None),
+            max_output=entry.max_output or family.max_output,
+            images=_first(entry.images, family.images),
+            thinking=_first(entry.thinking, family.thinking),
+            prices=self._prices(entry, listed),
+        )
+
+    def cost(self, model: str, usage: Usage) -> Decimal | None:
+        """US dollars for a request that ends now; None where anything it takes is not known."""
+        entry = self._entry(model)
+        if entry.input_price is not None and entry.output_price is not None:
+            return _cost(usage, self._prices(entry, None))
+        listed = self._listed(model)
+        return listed.cost(usage, self._now()) if listed is not None else None
+
+    def names(self, provider: str) -> tuple[str, ...]:
+        """The ids of the provider's models that are known of."""
+        config = self._configs[provider]
+        listed = self._data.names(config.address) if self._data is not None else ()
+        names = dict.fromkeys([*config.models, *filter(_talks, listed)])
+        return tuple(f"{provider}/{name}" for name in names)
+
+    async def _loaded(self) -> None:
+        try:
+            self._data = await asyncio.to_thread(self._load)
+        except Exception as error:
+            logger.warning("The price data cannot be used: %s", error)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._found.clear()
+        self._traits.clear()
+
+    def _entry(self, model: str) -> ModelEntry:
+        provider, _, name = model.partition("/")
+        config = self._configs.get(provider)
+        return config.models.get(name, _NOTHING) if config is not None else _NOTHING
+
+    def _listed(self, model: str) -> Listed | None:
+        if self._data is None:
+            return None
+        if model not in self._found:
+            provider, _, name = model.partition("/")
+            config = self._configs.get(provider)
+            self._found[model] = self._data.find(config.address, name) if config is not None else None
+        return self._found[model]
+
+    def _prices(self, entry: ModelEntry, listed: Listed | None) -> Prices:
+        if entry.input_price is None or entry.output_price is None:
+            return listed.prices(self._now()) if listed is not None else Prices()
+        return Prices(entry.input_price, entry.output_price, entry.cache_read_price, entry.cache_write_price)
+
+
+_NOTHING = ModelEntry()
+
+
+def _first(*values: bool | None) -> bool | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _cost(usage: Usage, prices: Prices) -> Decimal | None:
+    if usage.input is None or usage.output is None or prices.input is None or prices.output is None:
+        return None
+    read, written = usage.cache_read or 0, usage.cache_write or 0
+    counted = (
+        (max(usage.input - read - written, 0), prices.input),
+        (read, prices.input if prices.cache_read is None else prices.cache_read),
+        (written, prices.input if prices.cache_write is None else prices.cache_write),
+        (usage.output, prices.output),
+    )
+    return sum((tokens * price for tokens, price in counted), Decimal(0)) / _MILLION
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    import tomllib
+
+    return tomllib.loads(
+        files("pilothouse_agent.models").joinpath("families.toml").read_text(encoding="utf-8")
+    )
+
+
+@cache
+def _family(model: str) -> ModelFacts:
+    name = model.rpartition("/")[2].lower()
+    for family in _table()["family"]:
+        if any(fnmatchcase(name, pattern) for pattern in family["names"]):
+            return ModelFacts(
+                max_output=family.get("maxOutput"),
+                images=family.get("images"),
+                thinking=family.get("thinking"),
+            )
+    return ModelFacts()
+
+
+def _talks(name: str) -> bool:
+    """Whether a model is one to talk to, and not for speech, pictures or vectors only."""
+    return not any(fnmatchcase(name, pattern) for pattern in _table()["other"])

@@ -1,0 +1,133 @@
+"""Where a provider's key comes from. The first source that has one is used, in this order:
+
+1. environment: the provider's variable, such as `OPENAI_API_KEY`
+2. config: `key` in the user's own config.toml, which nobody else may be able to read
+3. command: what `keyCommand` in the user's own config.toml prints
+4. dotenv: the same variable in the `.env` of a working folder that is trusted
+5. keyring: the system's, service `pilothouse`, user name the provider's name
+
+Sources may be named to anybody; keys go to their provider only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from pilothouse_agent.models.keyring_key import keyring_is_there, keyring_key
+from pilothouse_agent.models.provider_config import ProviderConfig
+
+__all__ = ["Credential", "Credentials", "KeyMissing", "KeySource"]
+
+KeySource: TypeAlias = Literal["environment", "config", "command", "dotenv", "keyring"]
+
+_COMMAND_LIMIT = 30.0
+"""Seconds; a person may have to unlock something first."""
+_LONGEST = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    key: str = field(repr=False)
+    source: KeySource
+
+
+class KeyMissing(Exception):
+    """Why there is no key, as a sentence."""
+
+
+class Credentials:
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        *,
+        dotenv: Mapping[str, str] | None = None,
+        keyring: Callable[[str], Awaitable[str | None]] = keyring_key,
+        has_keyring: Callable[[], bool] = keyring_is_there,
+        command_limit: float = _COMMAND_LIMIT,
+    ) -> None:
+        """`dotenv`: the keys of a trusted folder's `.env`. `keyring` is asked with a provider's name."""
+        self._environment = environment
+        self._dotenv = dotenv or {}
+        self._keyring = keyring
+        self._has_keyring = has_keyring
+        self._command_limit = command_limit
+
+    def source(self, config: ProviderConfig) -> KeySource | None:
+        """Where the key would come from, without running anything; the keyring is not asked."""
+        found = self._at_hand(config)
+        return found if found is None or isinstance(found, str) else found.source
+
+    def hopeless(self, config: ProviderConfig) -> bool:
+        """Whether there is surely no key."""
+        return self.source(config) is None and not self._has_keyring()
+
+    async def find(self, config: ProviderConfig) -> Credential | None:
+        """Raises `KeyMissing` when a source that should have a key fails."""
+        found = self._at_hand(config)
+        if isinstance(found, Credential):
+            return found
+        if found == "command":
+            return Credential(await self._commanded(config), "command")
+        key = await self._keyring(config.name)
+        return Credential(key, "keyring") if key else None
+
+    def _at_hand(self, config: ProviderConfig) -> Credential | Literal["command"] | None:
+        if key := self._environment.get(config.key_name, "").strip():
+            return Credential(key, "environment")
+        if config.key:
+            return Credential(config.key, "config")
+        if config.key_command:
+            return "command"
+        if key := self._dotenv.get(config.key_name, "").strip():
+            return Credential(key, "dotenv")
+        return None
+
+    async def _commanded(self, config: ProviderConfig) -> str:
+        setting = f"The command in providers.{config.name}.keyCommand"
+        try:
+            async with asyncio.timeout(self._command_limit):
+                code, output = await _run(config.key_command, self._environment)
+        except TimeoutError:
+            raise KeyMissing(f"{setting} did not end within {self._command_limit:g} s.") from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            raise KeyMissing(f"{setting} could not be started: {reason}.") from None
+        key = output.decode("utf-8", "replace").strip().partition("\n")[0].strip()
+        # What it printed is not told: it may be the key, or half of it.
+        if code != 0:
+            raise KeyMissing(f"{setting} failed with exit code {code}.")
+        if not key:
+            raise KeyMissing(f"{setting} printed nothing.")
+        return key
+
+
+async def _run(command: tuple[str, ...], environment: Mapping[str, str]) -> tuple[int, bytes]:
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=dict(environment),
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    try:
+        output = await process.stdout.read(_LONGEST)
+        return await process.wait(), output
+    finally:
+        if process.returncode is None:
+            _kill(process)
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()

@@ -1,0 +1,108 @@
+"""Calls out of the items of a Responses stream, those of functions and those with free text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
+from pilothouse_agent.kernel.request import Delta, StreamEvent, ToolExtra
+from pilothouse_agent.models.answer_reader import kept, word
+from pilothouse_agent.models.wire_json import encode
+
+__all__ = ["CALL_TYPES", "ResponsesCalls"]
+
+CALL_TYPES = ("function_call", "custom_tool_call")
+_SENT_BACK = ("type", "id", "namespace", "input")
+
+
+class _Call:
+    __slots__ = ("block", "got", "held", "id", "name", "told")
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.name = ""
+        self.held = ""
+        self.got = False
+        """Whether any text of its arguments has come."""
+        self.told = False
+        """Whether what goes back with it was handed out."""
+        self.block: int | None = None
+        """None until its first delta is out."""
+
+
+class ResponsesCalls:
+    """By output index. A call's first delta waits until its name and its id are known."""
+
+    def __init__(self, *, new_block: Callable[[], int], names: Mapping[str, str], model: str) -> None:
+        self._new_block = new_block
+        self._names = names
+        self._model = model
+        self._calls: dict[int, _Call] = {}
+
+    def __len__(self) -> int:
+        """Calls that have been handed out."""
+        return sum(call.block is not None for call in self._calls.values())
+
+    def start(self, index: int, item: JsonObject) -> list[StreamEvent]:
+        """The item as it begins; arguments that it brings are taken up only if no others come."""
+        call = self._call(index)
+        call.id = call.id or word(item.get("call_id"))
+        call.name = call.name or word(item.get("name"))
+        return self._release(call) if call.id and call.name and call.block is None else []
+
+    def more(self, index: int, text: str) -> list[StreamEvent]:
+        call = self._call(index)
+        call.got = call.got or bool(text)
+        if call.block is None:
+            call.held += text
+            return []
+        return [Delta("toolCall", call.block, text, call.id, call.name)] if text else []
+
+    def whole(self, index: int, arguments: JsonValue) -> list[StreamEvent]:
+        """All of the arguments, for a call of which nothing has come piece by piece."""
+        call = self._calls.get(index)
+        return [] if call is not None and call.got else self.more(index, _text(arguments))
+
+    def finish(self, index: int, item: JsonObject) -> list[StreamEvent]:
+        """The item as it ended."""
+        events = self.start(index, item)
+        events += self.whole(index, item.get("input" if _is_custom(item) else "arguments"))
+        call = self._call(index)
+        if call.block is None:
+            events += self._release(call)
+        if not call.told and (extra := self._extra(item)) is not None and call.block is not None:
+            call.told = True
+            events.append(ToolExtra(call.block, extra))
+        return events
+
+    def end(self) -> list[StreamEvent]:
+        """The calls that were waiting for a name or an id that has not come."""
+        waiting = [call for call in self._calls.values() if call.block is None]
+        return [event for call in waiting if call.name or call.held for event in self._release(call)]
+
+    def _call(self, index: int) -> _Call:
+        return self._calls.setdefault(index, _Call())
+
+    def _release(self, call: _Call) -> list[StreamEvent]:
+        call.block = self._new_block()
+        call.name = self._names.get(call.name, call.name)
+        held, call.held = call.held, ""
+        return [Delta("toolCall", call.block, held, call.id, call.name)]
+
+    def _extra(self, item: JsonObject) -> JsonObject | None:
+        back = {name: item[name] for name in _SENT_BACK if item.get(name)}
+        return kept({"item": back, "model": self._model}) if back.keys() != {"type"} else None
+
+
+def _is_custom(item: JsonObject) -> bool:
+    return item.get("type") == "custom_tool_call"
+
+
+def _text(arguments: JsonValue) -> str:
+    """Meant to be text; some servers send the object itself."""
+    if isinstance(arguments, str) or arguments is None:
+        return arguments or ""
+    try:
+        return encode(arguments).decode()
+    except ValueError:
+        return "(nested too deeply)"

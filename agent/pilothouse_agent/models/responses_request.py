@@ -1,0 +1,197 @@
+"""Writes the body of a Responses request out of pieces that are made once for each message.
+
+Nothing is stored at the provider, so thinking goes back whole and encrypted, and only to the model it
+came from; the thinking of others is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
+from pilothouse_agent.kernel.messages import (
+    AssistantBlock,
+    AssistantMessage,
+    ImageBlock,
+    ModelMessage,
+    TextBlock,
+    ThinkingBlock,
+    ToolCall,
+    ToolResultMessage,
+    UserBlock,
+    UserMessage,
+)
+from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
+from pilothouse_agent.models.history import settled
+from pilothouse_agent.models.legal import ToolNames, digest, legal_arguments, legal_name
+from pilothouse_agent.models.model_traits import ModelTraits
+from pilothouse_agent.models.pieces import Pieces
+from pilothouse_agent.models.responses_models import effort, reasons
+from pilothouse_agent.models.responses_stream import ORIGIN
+from pilothouse_agent.models.schemas import object_schema
+from pilothouse_agent.models.wire_json import encode
+
+__all__ = ["CONCESSIONS", "ResponsesRequests"]
+
+CONCESSIONS: Mapping[str, re.Pattern[str]] = {
+    "thoughts": re.compile(r"encrypted content.{0,200}(?:verif|decrypt|invalid)", re.IGNORECASE | re.DOTALL),
+    "encrypted": re.compile(r"encrypted content is not supported|encrypted_content", re.IGNORECASE),
+    "summary": re.compile(r"reasoning\.summary|reasoning summar", re.IGNORECASE),
+    "effort": re.compile(r"reasoning\.effort|\breasoning\b.{0,40}support", re.IGNORECASE),
+    "cache key": re.compile(r"prompt_cache_key"),
+    "images": re.compile(r"input_image|image input|images? (?:is|are) not|not support.{0,20}image", re.IGNORECASE),
+}
+"""What is left out after a server has refused it in such words."""
+
+_LEGAL_ID = re.compile(r"[!-~]{1,64}\Z")
+_LONGEST_CACHE_KEY = 64
+_NO_IMAGE = "(an image that this model cannot see)"
+_CONTINUE = encode({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go on."}]})
+
+
+class _Piece(NamedTuple):
+    plain: bytes
+    """The items of the message as any model may see them, joined with commas; empty when there are none."""
+    own: bytes = b""
+    """The items with the thinking its own model wants back, if there is any."""
+    model: str = ""
+    """The model that `own` is for."""
+    answers: bool = False
+    """Whether it ends with the model's own words."""
+
+
+class ResponsesRequests:
+    """One for each provider object; keeps what it has written."""
+
+    def __init__(self) -> None:
+        self._pieces = _pieces(images=True)
+        self._blind_pieces = _pieces(images=False)
+        self._names = ToolNames()
+        self._tools: tuple[tuple[ToolSpec, ...], bytes] = ((), b"")
+
+    def names(self, tools: tuple[ToolSpec, ...]) -> Mapping[str, str]:
+        """From the names on the wire to the tools' own, where these are not legal there."""
+        return self._names.of(tools)
+
+    def body(
+        self,
+        request: ModelRequest,
+        *,
+        model: str,
+        traits: ModelTraits | None = None,
+        conceded: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """`model` is the name on the wire."""
+        traits, conceded = traits or ModelTraits(), conceded or {}
+        tools = self._tools_json(request.tools)
+        return b"".join(
+            (
+                b'{"model":',
+                encode(model),
+                b',"input":[',
+                b",".join(self._items(request, traits, conceded)),
+                b"]",
+                b',"tools":' + tools if tools else b"",
+                b",",
+                encode(_options(request, model, traits, conceded))[1:],
+            )
+        )
+
+    def _items(
+        self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]
+    ) -> list[bytes]:
+        sees = traits.images and "images" not in conceded
+        piece_of = (self._pieces if sees else self._blind_pieces).of
+        back = request.model if "thoughts" not in conceded else None
+        items: list[bytes] = []
+        answers = False
+        for message in settled(request.messages):
+            piece = piece_of(message)
+            wire = piece.own if piece.own and piece.model == back else piece.plain
+            if wire:
+                items.append(wire)
+                answers = piece.answers
+        return [*items, _CONTINUE] if answers else items
+
+    def _tools_json(self, tools: tuple[ToolSpec, ...]) -> bytes:
+        if self._tools[0] is not tools:
+            functions: list[JsonValue] = [
+                {
+                    "type": "function",
+                    "name": legal_name(tool.name),
+                    "description": tool.description,
+                    "parameters": object_schema(tool.parameters),
+                    "strict": False,
+                }
+                for tool in tools
+            ]
+            self._tools = (tools, encode(functions) if functions else b"")
+        return self._tools[1]
+
+
+def _options(
+    request: ModelRequest, model: str, traits: ModelTraits, conceded: Mapping[str, str]
+) -> JsonObject:
+    options: JsonObject = {"stream": True, "store": False}
+    if request.system:
+        options["instructions"] = request.system
+    if "cache key" not in conceded:
+        options["prompt_cache_key"] = request.session_id[:_LONGEST_CACHE_KEY]
+    if traits.output_cap is not None:
+        options["max_output_tokens"] = traits.output_cap
+    if not traits.thinking or not reasons(model):
+        return options
+    if "encrypted" not in conceded:
+        options["include"] = ["reasoning.encrypted_content"]
+    reasoning: JsonObject = {}
+    if "effort" not in conceded and (word := effort(model, request.thinking)):
+        reasoning["effort"] = word
+    if "summary" not in conceded and request.thinking != "off":
+        reasoning["summary"] = "auto"
+    if reasoning:
+        options["reasoning"] = reasoning
+    return options
+
+
+def _pieces(*, images: bool) -> Pieces[_Piece]:
+    writer = _Writer(images=images)
+    return Pieces(writer.piece, lambda piece: len(piece.plain) + len(piece.own))
+
+
+class _Writer:
+    def __init__(self, *, images: bool) -> None:
+        self._images = images
+
+    def piece(self, message: ModelMessage) -> _Piece:
+        match message:
+            case UserMessage():
+                content = self._content(message.content) or [_text("(empty)")]
+                return _Piece(encode({"type": "message", "role": "user", "content": content}))
+            case AssistantMessage():
+                return _assistant(message)
+            case ToolResultMessage():
+                return _Piece(encode(self._tool_result(message)))
+
+    def _tool_result(self, message: ToolResultMessage) -> JsonObject:
+        """Plain text where it can be, since not every server takes lists."""
+        content = self._content(message.content)
+        images = any(part["type"] == "input_image" for part in content)
+        text = "\n".join(str(part["text"]) for part in content if part["type"] == "input_text")
+        output: JsonValue = list(content) if images else text or "(no output)"
+        custom = message.tool_call_id.startswith(_CUSTOM)
+        kind = "custom_tool_call_output" if custom else "function_call_output"
+        return {"type": kind, "call_id": _legal_id(message.tool_call_id), "output": output}
+
+    def _content(self, content: tuple[UserBlock, ...]) -> list[JsonObject]:
+        return [
+            _text(block.text) if isinstance(block, TextBlock) else self._image(block)
+            for block in content
+            if not isinstance(block, TextBlock) or block.text.strip()
+        ]
+
+    def _image(self, image: ImageBlock) -> JsonObject:
+        if not self._images:
+            return _text(_NO_IMAGE)
+        return {"type": "input_image", "image_url": f"data:{image.media_type};base64,{image.data}"}

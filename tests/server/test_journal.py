@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pilothouse_server.journal import Journal, Kept
+
+LIMITS = {"events": 6, "size": 60, "updates": 30}
+
+steps = st.lists(
+    st.tuples(st.sampled_from(["update", "end", "other"]), st.sampled_from(["m1", "m2"]), st.integers(1, 12)),
+    max_size=40,
+)
+
+
+def fill(journal: Journal, history: list[tuple[str, str, int]]) -> None:
+    for seq, (what, of, size) in enumerate(history, 1):
+        journal.add(
+            seq,
+            b"x" * size,
+            update_of=of if what == "update" else None,
+            ends=of if what == "end" else None,
+        )
+
+
+def wanted(history: list[tuple[str, str, int]], after: int) -> list[int]:
+    """What a client that has seen `after` is missing: updates only of what has not ended."""
+    last_end = {of: seq for seq, (what, of, _) in enumerate(history, 1) if what == "end"}
+    return [
+        seq
+        for seq, (what, of, _) in enumerate(history, 1)
+        if seq > after and (what != "update" or seq > last_end.get(of, 0))
+    ]
+
+
+@given(steps, st.integers(0, 41))
+def test_a_client_gets_all_that_it_misses_or_is_told_that_it_cannot(
+    history: list[tuple[str, str, int]], after: int
+) -> None:
+    journal = Journal(**LIMITS)
+    fill(journal, history)
+
+    kept = journal.after(after, 100)
+
+    assert kept is None or [event.seq for event in kept] == wanted(history, after)
+
+
+@given(steps)
+def test_what_is_kept_is_bounded(history: list[tuple[str, str, int]]) -> None:
+    journal = Journal(**LIMITS)
+    fill(journal, history)
+
+    found = next(kept for after in range(42) if (kept := journal.after(after, 100)) is not None)
+    lasting = [seq for seq, (what, _, _) in enumerate(history, 1) if what != "update"]
+    events = [event for event in found if event.seq in lasting]
+    updates = [event for event in found if event.seq not in lasting]
+
+    assert len(events) <= 6
+    assert sum(len(event.body) for event in events) <= 60
+    assert sum(len(event.body) for event in updates) <= 2 * 30
+
+
+def test_the_newest_events_are_kept_and_a_limit_cuts_the_later_ones() -> None:
+    journal = Journal(**LIMITS)
+    fill(journal, [("other", "", 1)] * 9)
+
+    assert journal.after(2, 100) is None
+    assert journal.after(3, 2) == [Kept(4, b"x"), Kept(5, b"x")]
+
+
+def test_updates_that_were_let_go_are_not_missed_once_their_message_has_ended() -> None:
+    journal = Journal(**LIMITS)
+    fill(journal, [("other", "", 1), ("update", "m1", 31), ("update", "m1", 2)])
+    assert (journal.after(1, 100), journal.after(2, 100)) == (None, [Kept(3, b"xx")])
+
+    journal.add(4, b"end", ends="m1")
+
+    assert journal.after(0, 100) == [Kept(1, b"x"), Kept(4, b"end")]
