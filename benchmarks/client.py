@@ -20,7 +20,7 @@ __all__ = ["Client"]
 Json: TypeAlias = dict[str, Any]
 
 _CHUNK = 256 * 1024
-_LIMIT = 120.0
+_LIMIT = 60.0
 """Seconds for the next byte of the server."""
 _END = 10.0
 _BEFORE_LENGTH = len(b"Content-Length: ")

@@ -108,6 +108,7 @@ class Documents:
     def did_change(self, params: Mapping[str, Any]) -> None:
         uri = _uri(params)
         if uri is None:
+            self._lose(self.all(), "the editor changed a document without naming it")
             return
         if uri_key(uri) in self._closed:
             logger.info("Ignored a change of a closed document")
@@ -140,13 +141,17 @@ class Documents:
     def garbled(self, body: bytes) -> None:
         """A message that nobody could read: what it may have changed is in doubt."""
         named = [document for document in self.all() if document.uri.encode("utf-8", "replace") in body]
-        for document in named or (self.all() if b"didChange" in body else []):
-            document.lose("a message of the editor about it could not be read")
+        changed_any = self.all() if b"didChange" in body else []
+        self._lose(named or changed_any, "a message of the editor about it could not be read")
 
     def _add(self, uri: str) -> Document:
         document = self._open[uri_key(uri)] = Document(uri, self.encoding)
         document.watch(self._listeners.tell)
         return document
+
+    def _lose(self, documents: list[Document], reason: str) -> None:
+        for document in documents:
+            document.lose(reason)
 
     def _look_soon(self, document: Document, path: str) -> None:
         task = asyncio.create_task(self._look_at(document, path, document.text))

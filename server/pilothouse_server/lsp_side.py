@@ -1,4 +1,4 @@
-"""pygls as the part for LSP: its registry, builtin features, types and documents, without its transport."""
+"""pygls as the part for LSP: its registry, features and types, without its transport and documents."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "ABORT",
     "ANSWER",
+    "APPLY_EDIT",
     "CANCEL",
     "CONFIGURATION",
     "CONFIGURATION_CHANGED",
@@ -39,6 +40,7 @@ INITIALIZED = "initialized"
 SHUTDOWN = "shutdown"
 EXIT = "exit"
 CANCEL = "$/cancelRequest"
+APPLY_EDIT = "workspace/applyEdit"
 CONFIGURATION = "workspace/configuration"
 CONFIGURATION_CHANGED = "workspace/didChangeConfiguration"
 PROGRESS = "$/progress"

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.queue import WriteQueue
+from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.ports import Approver
 from pilothouse_agent.models.connection import Timeouts
@@ -22,6 +24,7 @@ from pilothouse_server import protocol
 from pilothouse_server.approvals import ClientApprover, MessageApprover
 from pilothouse_server.bridge import Bridge
 from pilothouse_server.document_uris import path_of
+from pilothouse_server.editor_files import EditorFiles
 from pilothouse_server.editor_side import EditorSide
 from pilothouse_server.event_stream import EventStream
 from pilothouse_server.handshake import Client
@@ -107,7 +110,13 @@ class Sessions:
                 settings=self.settings,
                 environment=self._environment,
             )
-            return create_session(options, provider=self.models, queue=self._queue, approver=approver)
+            return create_session(
+                options,
+                provider=self.models,
+                queue=self._queue,
+                approver=approver,
+                open_files=self._open_files if self._client.can("workspace", "applyEdit") else None,
+            )
 
         session, complaints = await asyncio.to_thread(make)
         if self._closed:
@@ -142,6 +151,9 @@ class Sessions:
     def cancel_progress(self, token: object) -> None:
         for entry in self._open.values():
             entry.progress.cancel(token)
+
+    def _open_files(self, workspace: Workspace) -> OpenFiles:
+        return EditorFiles(self._rpc, self._editor.documents, display=workspace.display)
 
     def _places(self, cwd: str | None, folders: Sequence[str]) -> tuple[str, ...]:
         """The session's folders: those asked for, else the workspace's."""

@@ -32,7 +32,9 @@ def event_to_wire(event: e.Event) -> WireDict:
 
 def timestamp(time: datetime) -> str:
     """ISO 8601, UTC, milliseconds."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{time.microsecond // 1000:03d}Z"
+    if time.tzinfo is not UTC:
+        time = time.astimezone(UTC)
+    return time.isoformat(timespec="milliseconds")[: -len("+00:00")] + "Z"
 
 
 def content_to_wire(content: Sequence[m.UserBlock | m.AssistantBlock]) -> list[WireDict]:

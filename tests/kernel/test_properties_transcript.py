@@ -20,7 +20,7 @@ from pilothouse_agent.kernel.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pilothouse_agent.kernel.transcript import INTERRUPTED, convert, repair
+from pilothouse_agent.kernel.transcript import INTERRUPTED, Transcript, convert, repair
 from support.kernel import block
 from support.run_rules import check_pairs
 
@@ -117,3 +117,20 @@ def test_a_view_needs_no_repair(transcript: list[Message]) -> None:
 @given(sound_transcripts())
 def test_a_sound_transcript_is_sent_as_it_is(transcript: list[Message]) -> None:
     assert repair(transcript) == transcript
+
+
+@pytest.mark.covers("L2")
+@settings(max_examples=100, deadline=None)
+@given(broken_transcripts, broken_transcripts, st.integers(0, 12))
+def test_the_view_kept_from_request_to_request_is_that_of_the_whole_transcript(
+    messages: list[Message], compacted: list[Message], cut: int
+) -> None:
+    transcript = Transcript(messages[:cut])
+
+    for message in messages[cut:]:
+        assert transcript.view() == repair(transcript.messages)
+        transcript.append(message)
+    assert transcript.view() == repair(messages)
+    transcript.replace(compacted)
+
+    assert transcript.view() == repair(compacted)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
+from pilothouse_agent.models.anthropic import Anthropic, AnthropicSettings
 from pilothouse_agent.models.connection import Timeouts
+from pilothouse_agent.models.model_traits import TraitsOf, unknown_model
 from pilothouse_agent.models.openai_chat import ChatSettings, OpenAIChat
-from support.asking import MakeChat
+from pilothouse_agent.models.openai_responses import OpenAIResponses, ResponsesSettings
+from pilothouse_agent.models.registry import Provider
+from support.asking import MakeChat, MakeProvider
 from support.model_server import ModelServer
 
 
@@ -19,14 +23,44 @@ async def server() -> AsyncIterator[ModelServer]:
 
 
 @pytest.fixture
-async def chat(server: ModelServer) -> AsyncIterator[MakeChat]:
-    made: list[OpenAIChat] = []
+async def provider(server: ModelServer) -> AsyncIterator[MakeProvider]:
+    made: list[Provider] = []
 
-    def make(*, key: str = "", timeouts: Timeouts | None = None) -> OpenAIChat:
-        provider = OpenAIChat(ChatSettings(address=server.url, key=key), timeouts=timeouts or Timeouts(4, 4))
-        made.append(provider)
-        return provider
+    def make(
+        wire: str,
+        *,
+        key: str = "",
+        timeouts: Timeouts | None = None,
+        headers: Mapping[str, str] | None = None,
+        traits: TraitsOf = unknown_model,
+    ) -> Provider:
+        limits = timeouts or Timeouts(4, 4)
+        made.append(_provider(wire, server.url, key, dict(headers or {}), limits, traits))
+        return made[-1]
 
     yield make
     for provider in made:
         await provider.aclose()
+
+
+@pytest.fixture
+def chat(provider: MakeProvider) -> MakeChat:
+    def make(*, key: str = "", timeouts: Timeouts | None = None) -> Provider:
+        return provider("openai-chat", key=key, timeouts=timeouts)
+
+    return make
+
+
+def _provider(
+    wire: str, address: str, key: str, headers: dict[str, str], timeouts: Timeouts, traits: TraitsOf
+) -> Provider:
+    match wire:
+        case "openai":
+            responses = ResponsesSettings(address=address, key=key, headers=headers)
+            return OpenAIResponses(responses, timeouts=timeouts, traits=traits)
+        case "anthropic":
+            messages = AnthropicSettings(address=address, key=key, headers=headers)
+            return Anthropic(messages, timeouts=timeouts, traits=traits)
+        case _:
+            chat = ChatSettings(address=address, key=key, headers=headers)
+            return OpenAIChat(chat, timeouts=timeouts, traits=traits)

@@ -18,7 +18,8 @@ from support.model_server import Answer, ModelServer, chat_body, finish_chunk, t
 async def test_a_model_of_no_provider_is_answered_with_those_there_are(model: str) -> None:
     registry = default_registry({})
     text = (
-        f"There is no model {model!r}: an id is provider/model, and the providers are openai-chat, scripted."
+        f"There is no model {model!r}: an id is provider/model, and the providers are"
+        " anthropic, openai, openai-chat, scripted."
     )
     assert failure(await ask(registry, model_request(model=model))) == ErrorInfo("modelNotFound", text)
     assert registry.limits(model) == ModelLimits()

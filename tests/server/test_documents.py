@@ -193,12 +193,17 @@ async def test_after_closing_changes_saves_and_further_closings_are_harmless(doc
 
 
 @pytest.mark.parametrize("params", [{}, {"textDocument": 1}, {"textDocument": {"uri": 7}}])
-async def test_messages_about_no_document_change_nothing(documents: Documents, params: Json) -> None:
+async def test_messages_about_no_document_change_nothing_but_that_a_change_is_missing(
+    documents: Documents, params: Json
+) -> None:
     document = opened(documents, "a")
-    for hear in (documents.did_open, documents.did_change, documents.did_save, documents.did_close):
+    for hear in (documents.did_open, documents.did_save, documents.did_close):
         hear(params)
+    before = stands(document)
+    documents.did_change(params)
 
-    assert (documents.all(), stands(document)) == ([document], ("a", 1, None))
+    assert (documents.all(), before) == ([document], ("a", 1, None))
+    assert stands(document) == ("a", 1, "the editor changed a document without naming it")
 
 
 async def test_a_message_nobody_can_read_puts_those_it_names_in_doubt_or_else_all(

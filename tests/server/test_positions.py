@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pilothouse_server.line_text import LineText, OutsideText
@@ -14,6 +14,7 @@ from support.lsp_texts import ENCODINGS, borders, texts
 encodings = st.sampled_from(ENCODINGS)
 
 
+@settings(deadline=None)
 @given(texts, encodings)
 def test_every_place_of_a_text_has_its_position_and_the_position_leads_back(
     text: str, encoding: Encoding
@@ -25,6 +26,7 @@ def test_every_place_of_a_text_has_its_position_and_the_position_leads_back(
     assert {i: offset_at(text, position, encoding) for i, position in found.items()} == {i: i for i in found}
 
 
+@settings(deadline=None)
 @given(texts, st.data(), encodings)
 def test_places_may_be_asked_in_any_order(text: str, data: st.DataObject, encoding: Encoding) -> None:
     asked = data.draw(st.lists(st.sampled_from(borders(text))))
@@ -72,6 +74,7 @@ def test_a_position_far_below_the_text_is_its_end() -> None:
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(texts, st.data(), encodings)
 def test_changes_make_the_text_that_the_protocol_says(
     text: str, data: st.DataObject, encoding: Encoding
@@ -89,6 +92,7 @@ def test_changes_make_the_text_that_the_protocol_says(
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(texts, texts, encodings)
 def test_a_column_past_the_end_of_each_line_is_clamped(text: str, new: str, encoding: Encoding) -> None:
     for line in range(lsp_model.line_count(text)):

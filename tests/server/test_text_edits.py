@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pilothouse_server.positions import Encoding, Position
@@ -35,6 +35,7 @@ def triples(edits: tuple[TextEdit, ...]) -> list[tuple[Position, Position, str]]
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(texts | few.map("".join), texts | few.map("".join), encodings)
 @example("line\n" * 3000, "line\n" * 1500 + "\r" + "line\n" * 1501, "utf-8")
 @example("a\n\n", "a\n\n\n", "utf-8")
@@ -47,6 +48,7 @@ def test_the_edits_make_exactly_the_new_text(old: str, new: str, encoding: Encod
     assert (edits == ()) == (old == new)
 
 
+@settings(deadline=None)
 @given(texts | few.map("".join), texts | few.map("".join), encodings)
 def test_edits_are_in_order_apart_and_begin_before_the_last_line_end(
     old: str, new: str, encoding: Encoding
@@ -59,6 +61,7 @@ def test_edits_are_in_order_apart_and_begin_before_the_last_line_end(
         assert all(edit.start.line < lsp_model.line_count(old) - 1 for edit in edits)
 
 
+@settings(deadline=None)
 @given(few, st.data(), encodings)
 def test_lines_that_stay_are_in_no_edit(lines: list[str], data: st.DataObject, encoding: Encoding) -> None:
     numbered = [f"{number}: {line}\n" for number, line in enumerate("".join(lines).splitlines())]

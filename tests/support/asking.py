@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
@@ -31,12 +31,14 @@ from pilothouse_agent.kernel.request import (
     ToolSpec,
 )
 from pilothouse_agent.models.connection import Timeouts
-from pilothouse_agent.models.openai_chat import OpenAIChat
+from pilothouse_agent.models.model_traits import TraitsOf, unknown_model
+from pilothouse_agent.models.registry import Provider
 
 __all__ = [
     "TIME",
     "Call",
     "MakeChat",
+    "MakeProvider",
     "Seen",
     "ask",
     "assistant",
@@ -66,10 +68,26 @@ class Seen(NamedTuple):
     usage: Usage | None = None
 
 
-class MakeChat(Protocol):
-    """Makes an `openai-chat` provider for the loopback server, closed at the end of the test."""
+class MakeProvider(Protocol):
+    """Makes a provider for the loopback server, closed at the end of the test."""
 
-    def __call__(self, *, key: str = "", timeouts: Timeouts | None = None) -> OpenAIChat: ...
+    def __call__(
+        self,
+        wire: str,
+        *,
+        key: str = "",
+        timeouts: Timeouts | None = None,
+        headers: Mapping[str, str] | None = None,
+        traits: TraitsOf = unknown_model,
+    ) -> Provider:
+        """`wire`: openai, openai-chat or anthropic."""
+        ...
+
+
+class MakeChat(Protocol):
+    """The same for `openai-chat`."""
+
+    def __call__(self, *, key: str = "", timeouts: Timeouts | None = None) -> Provider: ...
 
 
 async def ask(provider: ModelProvider, request: ModelRequest) -> list[StreamEvent]:

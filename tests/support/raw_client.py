@@ -13,46 +13,71 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import IO, Any, Protocol, TypeAlias
 
 from pilothouse_server.transport.frames import FrameParser, frame
 from support.wire_run import settled_home
 
-__all__ = ["SERVER", "RawClient", "request"]
+__all__ = ["LIMIT", "SERVER", "RawClient", "ServerProcess", "notification", "request", "started"]
 
 Json: TypeAlias = dict[str, Any]
 
 SERVER = (sys.executable, "-P", "-m", "pilothouse_server.cli", "serve")
-_LIMIT = 20.0
+LIMIT = 20.0
 """Seconds any wait may take; the server's start on a busy machine is part of the first."""
+
+
+class ServerProcess(Protocol):
+    """The part of `subprocess.Popen` that is used."""
+
+    pid: int
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+    stderr: IO[bytes] | None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code, minus a signal's number. Raises `subprocess.TimeoutExpired`."""
+        ...
+
+    def kill(self) -> None: ...
 
 
 def request(msg_id: object, method: str, **params: Any) -> Json:
     return {"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params}
 
 
+def notification(method: str, **params: Any) -> Json:
+    return {"jsonrpc": "2.0", "method": method, "params": params}
+
+
+def started(
+    home: Path,
+    *,
+    argv: Sequence[str] = SERVER,
+    stdin: int = subprocess.PIPE,
+    stderr: int = subprocess.DEVNULL,
+    variables: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> RawClient:
+    """A client of a new process, which keeps what is its own below `home`."""
+    environment = {**settled_home(home), **(variables or {})}
+    return RawClient(
+        subprocess.Popen(
+            argv, env=environment, cwd=cwd, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, bufsize=0
+        )
+    )
+
+
 class RawClient:
     """`seen` has all messages that were read, in order. Leaving it kills the server if it is still there."""
 
-    def __init__(
-        self,
-        home: Path,
-        *,
-        argv: Sequence[str] = SERVER,
-        stdin: int = subprocess.PIPE,
-        stderr: int = subprocess.DEVNULL,
-        variables: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
-    ) -> None:
-        environment = {**settled_home(home), **(variables or {})}
-        self.process = subprocess.Popen(
-            argv, env=environment, cwd=cwd, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, bufsize=0
-        )
+    def __init__(self, process: ServerProcess) -> None:
+        self.process = process
         self.seen: list[Json] = []
         self._parser = FrameParser()
         self._unread: list[Json] = []
-        assert self.process.stdout is not None
-        self._output = self.process.stdout
+        assert process.stdout is not None
+        self._output = process.stdout
 
     def __enter__(self) -> RawClient:
         return self
@@ -62,7 +87,7 @@ class RawClient:
     ) -> None:
         with suppress(ProcessLookupError):
             self.process.kill()
-        self.process.wait()
+        self.process.wait(LIMIT)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             with suppress(OSError):
                 if stream is not None:
@@ -79,9 +104,9 @@ class RawClient:
         self.write(b"".join(frame(json.dumps(message).encode()) for message in messages))
 
     def notify(self, method: str, **params: Any) -> None:
-        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+        self.send(notification(method, **params))
 
-    def read(self, limit: float = _LIMIT) -> Json | None:
+    def read(self, limit: float = LIMIT) -> Json | None:
         """The next message; None at the end of output. Raises TimeoutError."""
         until = time.monotonic() + limit
         while not self._unread:
@@ -100,12 +125,16 @@ class RawClient:
         while (message := self.read()) is not None:
             if all(message.get(name) == value for name, value in fields.items()):
                 return message
-        raise AssertionError(f"the output ended without {fields}; exit code {self.process.poll()}")
+        raise AssertionError(f"the output ended without {fields}; exit code {self.process.wait(LIMIT)}")
+
+    def answer(self, msg_id: object) -> Json:
+        """Read up to the answer: the message without what is the same in all."""
+        message = self.until(id=msg_id, method=None)
+        return {name: value for name, value in message.items() if name not in ("jsonrpc", "id")}
 
     def ask(self, msg_id: object, method: str, **params: Any) -> Json:
-        """The whole answer."""
         self.send(request(msg_id, method, **params))
-        return self.until(id=msg_id, method=None)
+        return self.answer(msg_id)
 
     def event(self, kind: str) -> Json:
         """The params of the next event of this type."""
@@ -117,16 +146,17 @@ class RawClient:
     def initialize(
         self, *, process_id: int | None = None, options: Json | None = None, **capabilities: Any
     ) -> Json:
+        """The result; `options` is what the client says of itself as one of ours."""
         params: Json = {"processId": process_id, "capabilities": capabilities}
         if options is not None:
             params["initializationOptions"] = {"pilothouse": options}
-        answer = self.ask("init", "initialize", **params)
+        answer = self.ask("initialize", "initialize", **params)
         self.notify("initialized")
-        return answer
+        return answer["result"]
 
     def session(self, folder: Path, model: str, *, mode: str = "all") -> str:
         """The id of a new session."""
-        answer = self.ask("new", "session/new", cwd=str(folder), model=model, mode=mode)
+        answer = self.ask("session/new", "session/new", cwd=str(folder), model=model, mode=mode)
         return answer["result"]["sessionId"]
 
     def rest(self) -> list[Json]:
@@ -144,8 +174,8 @@ class RawClient:
         self._output.close()
 
     def signal(self, number: signal.Signals) -> None:
-        self.process.send_signal(number)
+        os.kill(self.process.pid, number)
 
-    def ended(self, limit: float = _LIMIT) -> int:
+    def ended(self, limit: float = LIMIT) -> int:
         """The exit code; minus a signal's number. Raises `subprocess.TimeoutExpired`."""
         return self.process.wait(limit)

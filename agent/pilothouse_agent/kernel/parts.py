@@ -61,9 +61,13 @@ class AgentConfig:
     tools: tuple[Tool, ...] = ()
     system_prompt: str | SystemPrompt = ""
     thinking: ThinkingLevel = "off"
+    _offer: tuple[tuple[Tool, ...], tuple[ToolSpec, ...]] = ((), ())
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(tool.spec for tool in self.tools)
+        """The very same tuple as long as the tools are, so that what is made of it can be kept."""
+        if self._offer[0] is not self.tools:
+            self._offer = (self.tools, tuple(tool.spec for tool in self.tools))
+        return self._offer[1]
 
     def system(self, specs: Sequence[ToolSpec]) -> str:
         return self.system_prompt if isinstance(self.system_prompt, str) else self.system_prompt(specs)

@@ -24,7 +24,7 @@ from pilothouse_agent.kernel.ports import Tool
 from pilothouse_agent.kernel.pump import StreamPump
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ModelRequest, StreamEvent
 from pilothouse_agent.kernel.state import State
-from pilothouse_agent.kernel.transcript import Transcript, repair
+from pilothouse_agent.kernel.transcript import Transcript
 
 __all__ = ["Reply", "ReplyMaker"]
 
@@ -133,7 +133,7 @@ class ReplyMaker:
     async def _request(self) -> ModelRequest:
         specs = self._config.specs()
         model, thinking, system = self._config.model, self._config.thinking, self._config.system(specs)
-        messages = await self._hooks.request_messages(repair(self._transcript.messages))
+        messages = await self._hooks.request_messages(self._transcript.view())
         return ModelRequest(self._parts.session_id, "turn", model, system, messages, specs, thinking)
 
     async def _stream(self, request: ModelRequest, answer: _Answer) -> None:

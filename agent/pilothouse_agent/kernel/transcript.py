@@ -37,8 +37,20 @@ class Transcript:
         """Size of the history as far as known: the last measurement and an estimate of what followed."""
         self.unmeasured = False
         """Compacted since the last answer, so nothing is known about its effect (R155)."""
+        self._past: list[Message] = []
+        """The view of what stands before the last answer: nothing that follows changes it."""
+        self._past_size = 0
+        """How many messages that view was made of."""
         for message in messages:
             self.append(message)
+
+    def view(self) -> list[Message]:
+        """What `repair` makes of the messages; the work grows only with what is new since the last view."""
+        last = _last_answer(self.messages)
+        if last > self._past_size:
+            self._past += repair(self.messages[self._past_size : last])
+            self._past_size = last
+        return self._past + repair(self.messages[last:])
 
     def append(self, message: Message) -> None:
         self.messages.append(message)
@@ -55,6 +67,8 @@ class Transcript:
     def replace(self, messages: Iterable[Message]) -> None:
         """After a compaction: the size is estimated anew, since old measurements are void (R155)."""
         self.messages = list(messages)
+        self._past = []
+        self._past_size = 0
         self.unmeasured = True
         self.tokens = sum(estimate_tokens(message) for message in self.messages)
 
@@ -102,6 +116,14 @@ def estimate_tokens(message: Message) -> int:
         else:
             characters += len(block.name) + len(block.arguments_text or str(block.arguments))
     return 4 + characters // _CHARACTERS_A_TOKEN
+
+
+def _last_answer(messages: Sequence[Message]) -> int:
+    """Where the last assistant message stands; 0 when there is none."""
+    for index in range(len(messages) - 1, 0, -1):
+        if isinstance(messages[index], AssistantMessage):
+            return index
+    return 0
 
 
 def _without_remains(message: AssistantMessage) -> AssistantMessage | None:

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from fnmatch import fnmatchcase
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
 from pilothouse_agent.kernel.messages import Usage
 from pilothouse_agent.kernel.request import ModelLimits
+from pilothouse_agent.models.families import converses, family_of
 from pilothouse_agent.models.model_traits import ModelTraits
 from pilothouse_agent.models.price_data import Listed, PriceData, Prices, load_price_data
 from pilothouse_agent.models.provider_config import ModelEntry, ProviderConfig
@@ -65,11 +63,15 @@ class Catalogue:
         if self._loading is None:
             self._loading = asyncio.create_task(self._loaded())
 
+    async def started(self) -> None:
+        """Wait for the price data if it is being loaded."""
+        if self._loading is not None:
+            await asyncio.shield(self._loading)
+
     async def load(self) -> None:
         """Wait until the price data is there, or cannot be had."""
         self.start()
-        assert self._loading is not None
-        await asyncio.shield(self._loading)
+        await self.started()
 
     def traits(self, model: str) -> ModelTraits:
         """What a wire format has to know of `provider/model`."""
@@ -85,7 +87,19 @@ class Catalogue:
         return traits
 
     def facts(self, model: str) -> ModelFacts:
-        entry, family, listed = self._entry(model), _family(model), self._listed(model)
+        return self._facts(model, self._listed(model))
+
+    def offered(self, provider: str) -> list[tuple[str, ModelFacts]]:
+        """The provider's models that are known of, by id. Takes a moment where there are many."""
+        config = self._configs[provider]
+        models = {f"{provider}/{name}": self._listed(f"{provider}/{name}") for name in config.models}
+        for name, listed in self._data.offered(config.address) if self._data is not None else ():
+            if converses(name) and any(fnmatchcase(name, pattern) for pattern in config.lists):
+                models.setdefault(f"{provider}/{name}", listed)
+        return [(model, self._facts(model, listed)) for model, listed in models.items()]
+
+    def _facts(self, model: str, listed: Listed | None) -> ModelFacts:
+        entry, family = self._entry(model), family_of(model)
         return ModelFacts(
             context_window=entry.context_window or (listed.context_window if listed else None),
             max_output=entry.max_output or family.max_output,
@@ -101,13 +115,6 @@ class Catalogue:
             return _cost(usage, self._prices(entry, None))
         listed = self._listed(model)
         return listed.cost(usage, self._now()) if listed is not None else None
-
-    def names(self, provider: str) -> tuple[str, ...]:
-        """The ids of the provider's models that are known of."""
-        config = self._configs[provider]
-        listed = self._data.names(config.address) if self._data is not None else ()
-        names = dict.fromkeys([*config.models, *filter(_talks, listed)])
-        return tuple(f"{provider}/{name}" for name in names)
 
     async def _loaded(self) -> None:
         try:
@@ -158,30 +165,3 @@ def _cost(usage: Usage, prices: Prices) -> Decimal | None:
         (usage.output, prices.output),
     )
     return sum((tokens * price for tokens, price in counted), Decimal(0)) / _MILLION
-
-
-@cache
-def _table() -> Mapping[str, Any]:
-    import tomllib
-
-    return tomllib.loads(
-        files("pilothouse_agent.models").joinpath("families.toml").read_text(encoding="utf-8")
-    )
-
-
-@cache
-def _family(model: str) -> ModelFacts:
-    name = model.rpartition("/")[2].lower()
-    for family in _table()["family"]:
-        if any(fnmatchcase(name, pattern) for pattern in family["names"]):
-            return ModelFacts(
-                max_output=family.get("maxOutput"),
-                images=family.get("images"),
-                thinking=family.get("thinking"),
-            )
-    return ModelFacts()
-
-
-def _talks(name: str) -> bool:
-    """Whether a model is one to talk to, and not for speech, pictures or vectors only."""
-    return not any(fnmatchcase(name, pattern) for pattern in _table()["other"])

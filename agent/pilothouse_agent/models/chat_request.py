@@ -34,9 +34,13 @@ __all__ = ["CONCESSIONS", "ChatRequests"]
 
 CONCESSIONS: Mapping[str, re.Pattern[str]] = {
     "usage": re.compile(r"stream_options"),
-    "token field": re.compile(r"\bmax_(?:completion_)?tokens\b.{0,80}(?:support|permitted|recogni)", re.IGNORECASE),
+    "token field": re.compile(
+        r"\bmax_(?:completion_)?tokens\b.{0,80}(?:support|permitted|recogni)", re.IGNORECASE
+    ),
     "thinking": re.compile(r"reasoning_effort|\breasoning\b.{0,40}support|\bthink\b", re.IGNORECASE),
-    "images": re.compile(r"image_url|image input|images? (?:is|are) not|not support.{0,20}image", re.IGNORECASE),
+    "images": re.compile(
+        r"image_url|image input|images? (?:is|are) not|not support.{0,20}image", re.IGNORECASE
+    ),
 }
 """What is left out after a server has refused it in such words."""
 
@@ -180,9 +184,7 @@ class _Lines:
         return self.last == "user" and self._dialect.alternating
 
 
-def _add_history(
-    lines: _Lines, history: Sequence[ModelMessage], pieces: Pieces[_Piece], model: str
-) -> None:
+def _add_history(lines: _Lines, history: Sequence[ModelMessage], pieces: Pieces[_Piece], model: str) -> None:
     images: list[bytes] = []
     piece_of, add = pieces.of, lines.add
     for message in history:
@@ -219,7 +221,9 @@ class _Writer:
     def _user_content(self, content: tuple[UserBlock, ...]) -> JsonValue:
         """A plain string where it can be one: some templates know nothing else."""
         if self._images and any(isinstance(block, ImageBlock) for block in content):
-            return [_part(block) for block in content if not isinstance(block, TextBlock) or block.text.strip()]
+            return [
+                _part(block) for block in content if not isinstance(block, TextBlock) or block.text.strip()
+            ]
         return self._lines(content) or "(empty)"
 
     def _assistant(self, message: AssistantMessage) -> _Piece:
@@ -263,8 +267,11 @@ class _Writer:
         return _Piece(wire, images=b",".join(encode(_part(image)) for image in images))
 
     def _lines(self, content: tuple[UserBlock, ...]) -> str:
-        texts = (_NO_IMAGE if isinstance(block, ImageBlock) else block.text for block in content
-                 if isinstance(block, TextBlock) or not self._images)
+        texts = (
+            _NO_IMAGE if isinstance(block, ImageBlock) else block.text
+            for block in content
+            if isinstance(block, TextBlock) or not self._images
+        )
         return "\n".join(text for text in texts if text.strip())
 
     def _id(self, call_id: str) -> str:
@@ -274,9 +281,7 @@ class _Writer:
 
 
 def _own_blocks(message: AssistantMessage) -> list[ThinkingBlock]:
-    return [
-        block for block in message.content if isinstance(block, ThinkingBlock) and block.origin == ORIGIN
-    ]
+    return [block for block in message.content if isinstance(block, ThinkingBlock) and block.origin == ORIGIN]
 
 
 def _maker(message: AssistantMessage) -> str | None:

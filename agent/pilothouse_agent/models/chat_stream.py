@@ -22,7 +22,7 @@ ORIGIN = "openai-chat"
 
 class ChatStream(AnswerReader):
     def __init__(self, source: Source, *, model: str, names: Mapping[str, str]) -> None:
-        """`model`: the whole id asked for. `names`: from tool names on the wire to ours, where they differ."""
+        """`model`: the whole id. `names`: from tool names on the wire to ours, where they differ."""
         super().__init__(source)
         self._asked = model
         self._open: tuple[Literal["text", "thinking"], int] | None = None

@@ -36,6 +36,16 @@ class Credential:
     key: str = field(repr=False)
     source: KeySource
 
+    def place(self, config: ProviderConfig) -> str:
+        """Where its owner can change it, as messages name it."""
+        return {
+            "environment": config.key_name,
+            "config": f"providers.{config.name}.key",
+            "command": f"providers.{config.name}.keyCommand",
+            "dotenv": f"{config.key_name} in .env",
+            "keyring": f"the keyring (pilothouse, {config.name})",
+        }[self.source]
+
 
 class KeyMissing(Exception):
     """Why there is no key, as a sentence."""

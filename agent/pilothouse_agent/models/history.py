@@ -95,9 +95,7 @@ class _Settling:
         waiting = self._results.get((id(message), call.id))
         result = waiting.pop(0) if waiting else _missing(call, message)
         own_id = self._own_id(call.id)
-        results.append(
-            result if own_id == result.tool_call_id else replace(result, tool_call_id=own_id)
-        )
+        results.append(result if own_id == result.tool_call_id else replace(result, tool_call_id=own_id))
         return call if own_id == call.id else replace(call, id=own_id)
 
     def _own_id(self, call_id: str) -> str:
@@ -133,6 +131,4 @@ def _results(messages: Sequence[ModelMessage]) -> _Results:
 
 def _missing(call: ToolCall, message: AssistantMessage) -> ToolResultMessage:
     content = (TextBlock(INTERRUPTED),)
-    return ToolResultMessage(
-        f"{call.id}-missing", content, message.time, call.id, call.name, is_error=True
-    )
+    return ToolResultMessage(f"{call.id}-missing", content, message.time, call.id, call.name, is_error=True)

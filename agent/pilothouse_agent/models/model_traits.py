@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from pilothouse_agent.kernel.request import ModelLimits
@@ -15,7 +15,7 @@ __all__ = ["ModelTraits", "TraitsOf", "unknown_model"]
 class ModelTraits:
     """The defaults stand for a model nothing is known of."""
 
-    limits: ModelLimits = ModelLimits()
+    limits: ModelLimits = field(default_factory=ModelLimits)
     images: bool = True
     """Whether it may be sent images; else a note takes their place."""
     thinking: bool = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pilothouse_agent.kernel.request import ModelLimits, ModelRequest, StreamEvent
@@ -31,7 +31,7 @@ class ChatSettings(ServerSettings):
     """Up to and without `/chat/completions`."""
     key_name: str = "OPENAI_API_KEY"
     address_name: str = "OPENAI_BASE_URL"
-    dialect: ChatDialect = ChatDialect()
+    dialect: ChatDialect = field(default_factory=ChatDialect)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> ChatSettings:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, TypeAlias, cast
 
 from pilothouse_agent.kernel.messages import Usage
-
-if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, Provider
 
 __all__ = ["Listed", "PriceData", "Prices", "load_price_data"]
 
 logger = logging.getLogger(__name__)
 
+_KINDS = ("input", "output", "cache_read", "cache_write")
+
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """US dollars for a million tokens; None: not known. Where long prompts cost more, the price of short ones."""
+    """US dollars for a million tokens; None: not known. Long prompts may cost more than this."""
 
     input: Decimal | None = None
     output: Decimal | None = None
@@ -52,48 +52,76 @@ class PriceData(Protocol):
         """By the address the request goes to: the same model costs otherwise elsewhere."""
         ...
 
-    def names(self, address: str) -> tuple[str, ...]:
-        """The models offered there that take and give text at a known price."""
+    def offered(self, address: str) -> Iterator[tuple[str, Listed]]:
+        """The models there that take and give text at a known price, by name."""
         ...
 
 
 def load_price_data() -> PriceData:
     """Takes some tenths of a second and some megabytes: call it in a thread. Raises `ImportError`."""
-    from genai_prices.data import providers
+    # Not imported by name: type checkers would read the whole data.
+    package = importlib.import_module("genai_prices")
+    data = importlib.import_module("genai_prices.data")
+    return _Packaged(cast("list[_Provider]", data.providers), package.Usage)
 
-    return _Packaged({provider.id: provider for provider in providers})
+
+class _Calculation(Protocol):
+    total_price: Decimal
+
+
+class _Model(Protocol):
+    id: str
+    context_window: int | None
+    deprecated: bool | None
+
+    def get_prices(self, request_timestamp: datetime) -> object: ...
+
+    def calc_price(
+        self, usage: object, provider: _Provider, *, genai_request_timestamp: datetime
+    ) -> _Calculation: ...
+
+
+class _Provider(Protocol):
+    api_pattern: str
+    models: list[_Model]
+
+    def find_model(self, model_ref: str, *, all_providers: list[_Provider]) -> _Model | None: ...
+
+
+_Counted: TypeAlias = "Callable[..., object]"
 
 
 class _Packaged:
-    def __init__(self, providers: Mapping[str, Provider]) -> None:
+    def __init__(self, providers: list[_Provider], counted: _Counted) -> None:
         self._providers = providers
+        self._counted = counted
 
     def find(self, address: str, model: str) -> Listed | None:
         provider = self._provider(address)
         if provider is None:
             return None
-        found = provider.find_model(model, all_providers=list(self._providers.values()))
-        return _Packed(found, provider) if found is not None else None
+        found = provider.find_model(model, all_providers=self._providers)
+        return _Packed(found, provider, self._counted) if found is not None else None
 
-    def names(self, address: str) -> tuple[str, ...]:
+    def offered(self, address: str) -> Iterator[tuple[str, Listed]]:
         provider, now = self._provider(address), datetime.now(UTC)
         if provider is None:
-            return ()
-        return tuple(
-            model.id
-            for model in provider.models
-            if not model.deprecated and _Packed(model, provider).prices(now).sells_text
-        )
+            return
+        for model in provider.models:
+            packed = _Packed(model, provider, self._counted)
+            if not model.deprecated and packed.prices(now).sells_text:
+                yield model.id, packed
 
-    def _provider(self, address: str) -> Provider | None:
-        matching = (each for each in self._providers.values() if re.match(each.api_pattern, address))
+    def _provider(self, address: str) -> _Provider | None:
+        matching = (each for each in self._providers if re.match(each.api_pattern, address))
         return next(matching, None)
 
 
 class _Packed:
-    def __init__(self, model: ModelInfo, provider: Provider) -> None:
+    def __init__(self, model: _Model, provider: _Provider, counted: _Counted) -> None:
         self._model = model
         self._provider = provider
+        self._counted = counted
 
     @property
     def context_window(self) -> int | None:
@@ -101,19 +129,12 @@ class _Packed:
 
     def prices(self, when: datetime) -> Prices:
         found = self._model.get_prices(when.astimezone(UTC))
-        return Prices(
-            _base(found.input_mtok),
-            _base(found.output_mtok),
-            _base(found.cache_read_mtok),
-            _base(found.cache_write_mtok),
-        )
+        return Prices(*(_base(getattr(found, f"{kind}_mtok", None)) for kind in _KINDS))
 
     def cost(self, usage: Usage, when: datetime) -> Decimal | None:
-        from genai_prices import Usage as Counted
-
         if usage.input is None or usage.output is None or not self.prices(when).sells_text:
             return None
-        counted = Counted(
+        counted = self._counted(
             input_tokens=usage.input,
             output_tokens=usage.output,
             cache_read_tokens=usage.cache_read,

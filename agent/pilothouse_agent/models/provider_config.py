@@ -50,13 +50,15 @@ class ProviderConfig:
     """From the user's own file."""
     key_command: tuple[str, ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    secrets: tuple[str, ...] = field(default=(), repr=False)
-    """What of the headers must never be shown."""
     connect: float | None = None
-    """Seconds; None: as the settings say."""
+    """Seconds; None: as the settings say for all."""
     idle: float | None = None
+    patience: float = 0.0
+    """Seconds of silence that are usual here, however short the limit for all is."""
     dialect: ChatDialect = field(default_factory=ChatDialect)
     models: Mapping[str, ModelEntry] = field(default_factory=dict[str, ModelEntry])
+    lists: tuple[str, ...] = ("*",)
+    """Patterns of the names that are listed out of the price data, which may hold more for the address."""
 
     @property
     def on_this_machine(self) -> bool:

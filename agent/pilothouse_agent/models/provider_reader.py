@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.models.chat_dialect import ChatDialect
 from pilothouse_agent.models.fields import Fields
+from pilothouse_agent.models.presets import PRESETS
 from pilothouse_agent.models.provider_config import (
     FORMATS,
     ModelEntry,
@@ -20,22 +19,12 @@ from pilothouse_agent.models.provider_config import (
     is_variable,
 )
 
-__all__ = ["key_variables", "presets", "read_providers"]
+__all__ = ["key_variables", "read_providers"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*\Z")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
-_SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
 _OWN_HEADERS = frozenset({"host", "content-length", "transfer-encoding", "connection"})
 _NOT_A_PROVIDER = ("scripted",)
-
-
-@cache
-def presets() -> Mapping[str, JsonObject]:
-    """The entries of presets.toml by name. The first call reads the file: blocks."""
-    import tomllib
-
-    text = files("pilothouse_agent.models").joinpath("presets.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
 
 
 def key_variables(configs: Mapping[str, ProviderConfig]) -> frozenset[str]:
@@ -48,9 +37,9 @@ def read_providers(
 ) -> tuple[dict[str, ProviderConfig], list[str]]:
     """All providers by name, and a sentence for each thing in `settings` that could not be used.
 
-    An entry of a preset's name changes the preset field by field. Blocks at the first call.
+    An entry of a preset's name changes the preset field by field.
     """
-    known, problems = presets(), list[str]()
+    problems = list[str]()
     entries = Fields(settings, "providers", problems)
     named: dict[str, JsonObject] = {}
     for name, value in settings.items():
@@ -61,8 +50,8 @@ def read_providers(
         else:
             entries.wrong(name, "an object")
     configs: dict[str, ProviderConfig] = {}
-    for name in dict.fromkeys([*known, *named]):
-        config = _Reading(name, known.get(name, {}), named.get(name, {}), environment, problems).config()
+    for name in dict.fromkeys([*PRESETS, *named]):
+        config = _Reading(name, PRESETS.get(name, {}), named.get(name, {}), environment, problems).config()
         if config is not None:
             configs[name] = config
     return configs, problems
@@ -93,7 +82,7 @@ class _Reading:
         local = own.flag("local") or False
         address, address_name, default = self._address(local=local)
         key, key_name = self._key()
-        headers, secrets = self._headers(entry.object("headers"))
+        headers = self._headers(entry.object("headers"))
         models = {name: _model(fields) for name, fields in entry.object("models").objects()}
         dialect = self._dialect(urlsplit(address).hostname if address else None)
         config = ProviderConfig(
@@ -106,11 +95,12 @@ class _Reading:
             key=key,
             key_command=entry.texts("keyCommand") or (),
             headers=headers,
-            secrets=secrets,
             connect=entry.seconds("connectTimeout"),
-            idle=entry.seconds("idleTimeout") or own.seconds("idleTimeout"),
+            idle=entry.seconds("idleTimeout"),
+            patience=own.seconds("idleTimeout") or 0.0,
             dialect=dialect,
             models=models,
+            lists=own.texts("lists") or ("*",),
         )
         entry.end()
         return config if address else None
@@ -137,20 +127,17 @@ class _Reading:
         given = self._entry.text("key") or ""
         return ("", given) if is_variable(given) else (given, variable)
 
-    def _headers(self, given: Fields) -> tuple[dict[str, str], tuple[str, ...]]:
+    def _headers(self, given: Fields) -> dict[str, str]:
         headers: dict[str, str] = {}
-        secrets: list[str] = []
         for name, text in given.all_texts().items():
-            from_variable = text.startswith("$")
-            value = self._environment.get(text[1:].strip("{}"), "") if from_variable else text
+            value = self._environment.get(text[1:].strip("{}"), "") if text.startswith("$") else text
             if not _HEADER.match(name) or name.lower() in _OWN_HEADERS:
                 given.wrong(name, "the name of a header that is not set otherwise")
             elif not value or not value.isascii() or not value.isprintable():
                 given.wrong(name, "a value of plain characters, or $NAME for a variable that is set")
             else:
                 headers[name] = value
-                secrets += [value] if from_variable or _SECRET_HEADER.search(name) else []
-        return headers, tuple(secrets)
+        return headers
 
     def _dialect(self, host: str | None) -> ChatDialect:
         own, only_at = self._own.object("dialect"), self._own.text("dialectHost")

@@ -12,7 +12,7 @@ from pilothouse_agent.models.wire_json import encode
 __all__ = ["CALL_TYPES", "ResponsesCalls"]
 
 CALL_TYPES = ("function_call", "custom_tool_call")
-_SENT_BACK = ("type", "id", "namespace", "input")
+_SENT_BACK = ("type", "id", "namespace")
 
 
 class _Call:

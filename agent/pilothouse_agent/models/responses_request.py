@@ -7,7 +7,7 @@ came from; the thinking of others is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
@@ -41,7 +41,9 @@ CONCESSIONS: Mapping[str, re.Pattern[str]] = {
     "summary": re.compile(r"reasoning\.summary|reasoning summar", re.IGNORECASE),
     "effort": re.compile(r"reasoning\.effort|\breasoning\b.{0,40}support", re.IGNORECASE),
     "cache key": re.compile(r"prompt_cache_key"),
-    "images": re.compile(r"input_image|image input|images? (?:is|are) not|not support.{0,20}image", re.IGNORECASE),
+    "images": re.compile(
+        r"input_image|image input|images? (?:is|are) not|not support.{0,20}image", re.IGNORECASE
+    ),
 }
 """What is left out after a server has refused it in such words."""
 
@@ -99,9 +101,7 @@ class ResponsesRequests:
             )
         )
 
-    def _items(
-        self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]
-    ) -> list[bytes]:
+    def _items(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> list[bytes]:
         sees = traits.images and "images" not in conceded
         piece_of = (self._pieces if sees else self._blind_pieces).of
         back = request.model if "thoughts" not in conceded else None
@@ -167,7 +167,7 @@ class _Writer:
     def piece(self, message: ModelMessage) -> _Piece:
         match message:
             case UserMessage():
-                content = self._content(message.content) or [_text("(empty)")]
+                content: JsonValue = [*self._content(message.content)] or [_text("(empty)")]
                 return _Piece(encode({"type": "message", "role": "user", "content": content}))
             case AssistantMessage():
                 return _assistant(message)
@@ -179,10 +179,8 @@ class _Writer:
         content = self._content(message.content)
         images = any(part["type"] == "input_image" for part in content)
         text = "\n".join(str(part["text"]) for part in content if part["type"] == "input_text")
-        output: JsonValue = list(content) if images else text or "(no output)"
-        custom = message.tool_call_id.startswith(_CUSTOM)
-        kind = "custom_tool_call_output" if custom else "function_call_output"
-        return {"type": kind, "call_id": _legal_id(message.tool_call_id), "output": output}
+        output: JsonValue = [*content] if images else text or "(no output)"
+        return {"type": "function_call_output", "call_id": _legal_id(message.tool_call_id), "output": output}
 
     def _content(self, content: tuple[UserBlock, ...]) -> list[JsonObject]:
         return [
@@ -195,3 +193,97 @@ class _Writer:
         if not self._images:
             return _text(_NO_IMAGE)
         return {"type": "input_image", "image_url": f"data:{image.media_type};base64,{image.data}"}
+
+
+def _assistant(message: AssistantMessage) -> _Piece:
+    plain = [item for item in map(_plain_item, message.content) if item is not None]
+    if not plain:
+        return _Piece(b"")
+    answers = not message.calls
+    model = _maker(message)
+    if model is None:
+        return _Piece(_joined(plain), answers=answers)
+    own = [item for item in map(_own_item, message.content) if item is not None]
+    # Thinking must be followed by what it led to.
+    while own[-1]["type"] == "reasoning":
+        own.pop()
+    return _Piece(_joined(plain), _joined(own), model, answers)
+
+
+def _plain_item(block: AssistantBlock) -> JsonObject | None:
+    match block:
+        case TextBlock():
+            content: JsonValue = [{"type": "output_text", "text": block.text}]
+            message: JsonObject = {"type": "message", "role": "assistant", "content": content}
+            return message if block.text.strip() else None
+        case ToolCall():
+            arguments = encode(_arguments(block)).decode()
+            return {
+                "type": "function_call",
+                "call_id": _legal_id(block.id),
+                "name": legal_name(block.name),
+                "arguments": arguments,
+            }
+        case ThinkingBlock():
+            return None
+
+
+def _own_item(block: AssistantBlock) -> JsonObject | None:
+    if isinstance(block, ThinkingBlock):
+        return _sealed(block)
+    item = _plain_item(block)
+    if item is None or not isinstance(block, ToolCall):
+        return item
+    made = _made(block)
+    identity = made.get("id")
+    if isinstance(identity, str) and identity.startswith("fc"):
+        item["id"] = identity
+    if namespace := made.get("namespace"):
+        item["namespace"] = namespace
+    return item
+
+
+def _sealed(block: ThinkingBlock) -> JsonObject | None:
+    item = block.data.get("item") if block.data and block.origin == ORIGIN else None
+    if not isinstance(item, dict) or not item.get("encrypted_content"):
+        return None
+    return {"summary": [], **item, "type": "reasoning"}
+
+
+def _arguments(call: ToolCall) -> JsonObject:
+    """A call with free text goes back as a call of a function: no other was offered."""
+    if _made(call).get("type") != "custom_tool_call":
+        return legal_arguments(call)
+    text = call.arguments_text
+    return {"input": encode(call.arguments).decode() if text is None else text}
+
+
+def _made(call: ToolCall) -> JsonObject:
+    """The item that the call was made of, if this format made it."""
+    item = call.extra.get("item") if call.extra else None
+    return item if isinstance(item, dict) else {}
+
+
+def _maker(message: AssistantMessage) -> str | None:
+    """The model that wants something of the message back; None when there is nothing."""
+    for block in message.content:
+        if isinstance(block, ThinkingBlock):
+            data = block.data if block.origin == ORIGIN else None
+        else:
+            data = block.extra if isinstance(block, ToolCall) and _made(block) else None
+        if data is not None:
+            model = data.get("model")
+            return model if isinstance(model, str) else message.model
+    return None
+
+
+def _joined(items: list[JsonObject]) -> bytes:
+    return b",".join(map(encode, items))
+
+
+def _text(text: str) -> JsonObject:
+    return {"type": "input_text", "text": text}
+
+
+def _legal_id(call_id: str) -> str:
+    return call_id if _LEGAL_ID.match(call_id) else f"call_{digest(call_id)[:24]}"

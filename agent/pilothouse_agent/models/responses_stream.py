@@ -30,7 +30,7 @@ class ResponsesStream(AnswerReader):
     """Items are known by their output index alone: some servers change ids from event to event."""
 
     def __init__(self, source: Source, *, model: str, names: Mapping[str, str]) -> None:
-        """`model`: the whole id asked for. `names`: from tool names on the wire to ours, where they differ."""
+        """`model`: the whole id. `names`: from tool names on the wire to ours, where they differ."""
         super().__init__(source)
         self._asked = model
         self._model = ""
@@ -248,9 +248,7 @@ class ResponsesStream(AnswerReader):
         for event in events:
             self._put(event)
 
-    def _place(
-        self, kind: Literal["text", "summary", "thought"], event: JsonObject, part: str
-    ) -> Place:
+    def _place(self, kind: Literal["text", "summary", "thought"], event: JsonObject, part: str) -> Place:
         index = event.get(part)
         return kind, self._index(event), index if isinstance(index, int) else 0
 

@@ -88,7 +88,9 @@ class _Reduction:
         if isinstance(reference, str):
             target = None if reference in inside else _target(self._root, reference)
             beside = {name: value for name, value in united.items() if name != "$ref"}
-            return {"type": "object"} if target is None else self.of({**target, **beside}, (*inside, reference))
+            return (
+                {"type": "object"} if target is None else self.of({**target, **beside}, (*inside, reference))
+            )
         branches = [branch for union in ("anyOf", "oneOf") for branch in _objects(united.get(union))]
         if branches:
             return self._any_of(united, branches, inside)
@@ -114,12 +116,13 @@ class _Reduction:
         _put_values(one, schema)
         if kind == "object":
             properties = {
-                name: self.of(value, (*inside, "-")) for name, value in _object(schema.get("properties")).items()
+                name: self.of(value, (*inside, "-"))
+                for name, value in _object(schema.get("properties")).items()
             }
             one["properties"] = cast("JsonObject", properties)
             required = schema.get("required")
-            if isinstance(required, list) and (known := [name for name in required if name in properties]):
-                one["required"] = known
+            if isinstance(required, list):
+                one["required"] = [name for name in required if name in properties]
         elif kind == "array":
             one["items"] = self.of(schema.get("items"), (*inside, "-"))
         return one

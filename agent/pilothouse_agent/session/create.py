@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
 
 from pilothouse_agent.files.disk_files import DiskFiles
+from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.agent import Agent
@@ -73,15 +74,26 @@ class SessionOptions:
 
 
 def create_session(
-    options: SessionOptions, *, provider: ModelProvider, queue: WriteQueue, approver: Approver | None
+    options: SessionOptions,
+    *,
+    provider: ModelProvider,
+    queue: WriteQueue,
+    approver: Approver | None,
+    open_files: Callable[[Workspace], OpenFiles] | None = None,
 ) -> tuple[AgentSession, list[str]]:
-    """A session on disk, and a sentence for each setting without effect.
+    """A session, and a sentence for each setting without effect. Files are on disk, but for those that
+    `open_files` holds.
 
     `queue` is the process's; the caller closes the session. Blocks for a moment (temporary folder).
     """
     workspace = Workspace(options.folders)
     settings = options.settings
-    files = DiskFiles(queue, display=workspace.display, write_limit=settings.tools_write_limit)
+    files = DiskFiles(
+        queue,
+        display=workspace.display,
+        write_limit=settings.tools_write_limit,
+        open_files=open_files(workspace) if open_files is not None else None,
+    )
     todos = TodoList()
     output = Path(tempfile.mkdtemp(prefix="pilothouse-"))
     environment = child_environment(options.environment)

@@ -1,0 +1,74 @@
+"""The provider `anthropic`: the Messages API, of Anthropic and of servers compatible with it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pilothouse_agent.kernel.request import ModelLimits, ModelRequest, StreamEvent
+from pilothouse_agent.models.anthropic_request import CONCESSIONS, AnthropicRequests
+from pilothouse_agent.models.anthropic_stream import ORIGIN, AnthropicStream
+from pilothouse_agent.models.connection import Timeouts
+from pilothouse_agent.models.exchange import Exchange
+from pilothouse_agent.models.model_traits import TraitsOf, unknown_model
+from pilothouse_agent.models.server_settings import ServerSettings
+
+__all__ = ["Anthropic", "AnthropicSettings"]
+
+_HOME = "api.anthropic.com"
+_DEFAULT_ADDRESS = f"https://{_HOME}"
+_VERSION = "2023-06-01"
+
+
+@dataclass(frozen=True, slots=True)
+class AnthropicSettings(ServerSettings):
+    paths: ClassVar[tuple[str, ...]] = ("/v1/messages", "/v1")
+    home: ClassVar[str] = _HOME
+
+    name: str = ORIGIN
+    address: str = _DEFAULT_ADDRESS
+    """Up to and without `/v1/messages`; a `/v1` at its end does no harm."""
+    key_name: str = "ANTHROPIC_API_KEY"
+    address_name: str = "ANTHROPIC_BASE_URL"
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> AnthropicSettings:
+        return cls(
+            address=environment.get("ANTHROPIC_BASE_URL", "").strip() or _DEFAULT_ADDRESS,
+            key=environment.get("ANTHROPIC_API_KEY", "").strip(),
+        )
+
+
+class Anthropic:
+    """Keeps one HTTP client, made at the first request, until `aclose`."""
+
+    def __init__(
+        self,
+        settings: AnthropicSettings,
+        *,
+        timeouts: Timeouts | None = None,
+        traits: TraitsOf = unknown_model,
+    ) -> None:
+        self._traits = traits
+        self._requests = AnthropicRequests()
+        headers = {"anthropic-version": _VERSION, **({"x-api-key": settings.key} if settings.key else {})}
+        self._exchange = Exchange(settings, headers=headers, timeouts=timeouts, concessions=CONCESSIONS)
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent]:
+        names, traits = self._requests.names(request.tools), self._traits(request.model)
+        model = request.model.partition("/")[2]
+        return self._exchange.stream(
+            request.model,
+            lambda conceded: self._requests.body(request, model=model, traits=traits, conceded=conceded),
+            lambda source: AnthropicStream(source, model=request.model, names=names),
+        )
+
+    def limits(self, model: str) -> ModelLimits:
+        return self._traits(model).limits
+
+    async def warm(self) -> None:
+        await self._exchange.warm()
+
+    async def aclose(self) -> None:
+        await self._exchange.aclose()

@@ -1,0 +1,86 @@
+"""What the server hears of the editor besides its documents."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import pytest
+
+from pilothouse_server import handshake
+from pilothouse_server import method_names as names
+from pilothouse_server.editor_side import EditorSide
+from pilothouse_server.transport.rpc import METHOD_NOT_FOUND, RequestFault
+from pilothouse_server.watched_files import DiskChange
+from pilothouse_server.workspace_folders import WorkspaceFolders
+
+Json: TypeAlias = dict[str, Any]
+
+
+@pytest.fixture
+async def editor() -> EditorSide:
+    folders = [{"uri": "file:///ws/one"}, {"uri": "untitled:x"}, {"uri": 1}, 2, {"uri": "file:///ws/two"}]
+    return EditorSide(handshake.introduce({"workspaceFolders": folders}))
+
+
+def folder_event(*, added: list[Any], removed: list[Any]) -> Json:
+    return {"event": {"added": added, "removed": removed}}
+
+
+@pytest.mark.covers("R058")
+async def test_folders_keep_their_order_and_are_compared_by_path(editor: EditorSide) -> None:
+    told: list[tuple[str, ...]] = []
+    stop = editor.folders.watch(told.append)
+    one, three = {"uri": "file:///ws/%6Fne"}, {"uri": "file:///ws/100%25"}
+    before = editor.folders.paths
+    editor.notification(names.FOLDERS_CHANGED, folder_event(added=[three, three], removed=[one]))
+    stop()
+    editor.notification(names.FOLDERS_CHANGED, folder_event(added=[one], removed=[]))
+
+    assert before == ("/ws/one", "/ws/two")
+    assert told == [("/ws/two", "/ws/100%")]
+    assert editor.folders.paths == ("/ws/two", "/ws/100%", "/ws/one")
+
+
+async def test_without_any_folder_the_first_one_is_still_the_place_to_work() -> None:
+    folders = WorkspaceFolders(["/ws/one"])
+    folders.did_change(folder_event(added=[], removed=[{"uri": "file:///ws/one"}]))
+
+    assert folders.paths == ("/ws/one",)
+
+
+@pytest.mark.parametrize("params", [{}, {"event": 1}, {"event": {"added": 1, "removed": [1, {"uri": 2}]}}])
+async def test_folder_changes_that_do_not_fit_change_nothing(editor: EditorSide, params: Json) -> None:
+    editor.notification(names.FOLDERS_CHANGED, params)
+
+    assert editor.folders.paths == ("/ws/one", "/ws/two")
+
+
+async def test_what_happens_on_disk_is_told_to_whoever_wants_to_know(editor: EditorSide) -> None:
+    told: list[DiskChange] = []
+    stop = editor.watched.watch(told.append)
+    changes: list[Any] = [
+        *({"uri": "file:///ws/a%20b", "type": kind} for kind in (1, 2, 3)),
+        *({"uri": "untitled:x", "type": 1}, {"uri": "file:///ws/c", "type": 9}, {"type": 1}, 5),
+        {"uri": "file:///ws/d", "type": []},
+    ]
+    messages: list[Json] = [{"changes": changes}, {"changes": 1}, {}]
+    for params in messages:
+        editor.notification(names.WATCHED_FILES_CHANGED, params)
+    stop()
+    stop()
+    editor.notification(names.WATCHED_FILES_CHANGED, {"changes": changes})
+
+    assert told == [
+        DiskChange("/ws/a b", "created"),
+        DiskChange("/ws/a b", "changed"),
+        DiskChange("/ws/a b", "deleted"),
+    ]
+
+
+async def test_a_notification_sent_as_a_request_is_refused(editor: EditorSide) -> None:
+    assert editor.hears(names.DID_OPEN)
+    assert not editor.hears("textDocument/hover")
+    with pytest.raises(RequestFault) as refused:
+        editor.request(names.DID_OPEN, {})
+
+    assert refused.value.code == METHOD_NOT_FOUND
