@@ -13,7 +13,7 @@ FIELD_REPORTS: dict[str, str] = {
     "R008": "later: open documents come with the editor's file port",
     "R010": "later: open documents come with the editor's file port",
     "R011": "later: open documents come with the editor's file port",
-    "R013": "later: open documents come with the editor's file port",
+    "R013": "covered",
     "R014": "later: open documents come with the editor's file port",
     "R016": "covered",
     "R017": "covered",
@@ -126,7 +126,7 @@ FIELD_REPORTS: dict[str, str] = {
     "R178": "later: the web_fetch tool is not built yet",
     "R179": "later: the server's standard streams",
     "R181": "later: the server's process life",
-    "R182": "later: the server's request queue",
-    "R184": "later: the server's framing",
+    "R182": "covered",
+    "R184": "covered",
     "R185": "covered",
 }

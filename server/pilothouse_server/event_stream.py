@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from datetime import UTC, datetime
+from time import time
+from typing import Any
 
 from pilothouse_agent.kernel.events import (
     Event,
@@ -17,7 +18,8 @@ from pilothouse_server import method_names as names
 from pilothouse_server.journal import Journal
 from pilothouse_server.transport.codec import encode
 from pilothouse_server.transport.outbox import Outgoing
-from pilothouse_server.wire import event_to_wire, timestamp
+from pilothouse_server.update_template import UpdateTemplate
+from pilothouse_server.wire import clock_time, event_to_wire
 
 __all__ = ["EventStream", "OutgoingEvent"]
 
@@ -38,31 +40,45 @@ class EventStream:
         self.seq = 0
         """Of the last event that left."""
         self.journal = Journal()
+        self._block: tuple[Any, ...] = ()
+        """What the updates that `_template` is for have in common."""
+        self._template: UpdateTemplate | None = None
 
-    def encoded(self, event: Event, run_id: str | None, time: datetime) -> bytes:
-        """The params of the notification for an event that leaves now."""
+    def encoded(self, event: Event, run_id: str | None, seconds: float) -> bytes:
+        """The params of the notification for an event that leaves now; it happened at this Unix time."""
         seq = self.seq + 1
         try:
-            body = self._encode(seq, event, run_id, time)
+            body = self._encode(seq, event, run_id, clock_time(seconds))
         except (TypeError, ValueError):
             logger.exception("An event could not be put into JSON")
             text = f"The event {event.type} could not be put into JSON; it is missing here."
-            body = self._encode(seq, Notice("error", text, "eventLost"), run_id, time)
+            notice = Notice("error", text, "eventLost")
+            body = self._encode(seq, notice, run_id, clock_time(seconds))
         self.seq = seq
         self._keep(event, body)
         return body
 
-    def _encode(self, seq: int, event: Event, run_id: str | None, time: datetime) -> bytes:
-        return encode(
-            {
-                "sessionId": self.session_id,
-                "runId": run_id,
-                "epoch": self.epoch,
-                "seq": seq,
-                "time": timestamp(time),
-                **event_to_wire(event),
-            }
-        )
+    def _encode(self, seq: int, event: Event, run_id: str | None, time: str) -> bytes:
+        if isinstance(event, MessageUpdate):
+            return self._template_for(event, run_id).filled(seq, time, event.text)
+        return encode(self._params(seq, event, run_id, time))
+
+    def _params(self, seq: int, event: Event, run_id: str | None, time: str) -> dict[str, Any]:
+        return {
+            "sessionId": self.session_id,
+            "runId": run_id,
+            "epoch": self.epoch,
+            "seq": seq,
+            "time": time,
+            **event_to_wire(event),
+        }
+
+    def _template_for(self, event: MessageUpdate, run_id: str | None) -> UpdateTemplate:
+        block = (run_id, event[:3], event[4:])
+        if self._template is None or block != self._block:
+            self._block = block
+            self._template = UpdateTemplate(self._params(0, event._replace(text=""), run_id, ""))
+        return self._template
 
     def _keep(self, event: Event, body: bytes) -> None:
         match event:
@@ -88,7 +104,7 @@ class OutgoingEvent:
         self._stream = stream
         self._event = event
         self._run_id = run_id
-        self._time = datetime.now(UTC)
+        self._time = time()
         self._parts: list[str] = []
         """Text in order, once something was merged."""
         self._dropped = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -11,6 +12,7 @@ from pilothouse_agent.kernel import events as e
 from pilothouse_agent.kernel import messages as m
 
 __all__ = [
+    "clock_time",
     "content_to_wire",
     "error_to_wire",
     "event_to_wire",
@@ -35,6 +37,16 @@ def timestamp(time: datetime) -> str:
     if time.tzinfo is not UTC:
         time = time.astimezone(UTC)
     return time.isoformat(timespec="milliseconds")[: -len("+00:00")] + "Z"
+
+
+def clock_time(seconds: float) -> str:
+    """The same of a Unix time."""
+    return f"{_second(int(seconds))}.{int(seconds % 1 * 1000):03d}Z"
+
+
+@lru_cache(maxsize=1)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat()
 
 
 def content_to_wire(content: Sequence[m.UserBlock | m.AssistantBlock]) -> list[WireDict]:
@@ -71,11 +83,12 @@ def returned_to_wire(items: Sequence[e.QueuedItem]) -> list[WireDict]:
 
 
 def _message_update(event: e.MessageUpdate) -> WireDict:
-    delta: WireDict = {"kind": event.kind, "contentIndex": event.content_index, "text": event.text}
+    delta: WireDict = {"kind": event.kind, "contentIndex": event.content_index}
     if event.tool_call_id is not None:
         delta["toolCallId"] = event.tool_call_id
         if event.tool_name is not None:
             delta["toolName"] = event.tool_name
+    delta["text"] = event.text
     return {"type": "message_update", "messageId": event.message_id, "delta": delta}
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pilothouse_agent.kernel.errors import NotRunning
-from pilothouse_agent.kernel.events import AgentEnd, Event, MessageEnd, TurnEnd
+from pilothouse_agent.kernel.events import AgentEnd, Event, MessageEnd, ToolExecutionEnd, TurnEnd
 from pilothouse_agent.kernel.request import Delta
-from support.kernel import Gate, bench, block, says, soon
+from support.kernel import Gate, asks, bench, block, call, echo_tool, says, soon
+from support.permissions import STOP, FakePermissions, FakeUser
 
 
 @pytest.mark.covers("T8", "Q3", "K67")
@@ -100,3 +101,24 @@ async def test_a_message_taken_from_its_queue_but_not_yet_delivered_goes_back_to
     assert returned == [item.queue_id for item in result.returned] == ["queue1"]
     assert b.lines[-7:] == ["TE1", "QU [S] []", "TS2", "TE2", "QU [] []", "PH turn→idle", "AE aborted"]
     assert b.shown == ["U:Hi", "A:ok"]
+
+
+@pytest.mark.covers("Q2", "Q3", "P2")
+async def test_a_question_answered_with_stop_closes_the_queues_at_once() -> None:
+    b = bench(
+        asks(call("c1", "echo")), tools=[echo_tool()], permissions=FakePermissions(), approver=FakeUser(STOP)
+    )
+    queue_id = b.agent.follow_up("F")
+    refused: list[str] = []
+
+    def late(event: Event) -> None:
+        if isinstance(event, ToolExecutionEnd):
+            with pytest.raises(NotRunning):
+                b.agent.steer("late")
+            refused.append("late")
+
+    b.agent.subscribe(late)
+    result = await b.run("Hi")
+
+    assert (result.stop_reason, refused) == ("aborted", ["late"])
+    assert [item.queue_id for item in result.returned] == [queue_id]

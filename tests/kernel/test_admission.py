@@ -9,7 +9,7 @@ import pytest
 
 from pilothouse_agent.kernel.agent import Agent
 from pilothouse_agent.kernel.errors import AgentBusy
-from pilothouse_agent.kernel.events import AgentEnd, Event
+from pilothouse_agent.kernel.events import AgentEnd, Event, SessionUpdate
 from pilothouse_agent.kernel.messages import UserMessage
 from pilothouse_agent.kernel.request import Delta, Finished
 from support.kernel import FakeClock, Gate, asks, bench, block, call, echo_tool, fails, says, soon
@@ -171,6 +171,17 @@ async def test_settings_changed_in_a_run_count_from_the_next_request_on() -> Non
     assert sent == [("m", "off", "old", ["kept"]), ("other", "high", "new", ["new"])]
     assert b.shown[2] == "R c1:ok"
     assert len(kept.ran) == 1
+
+
+@pytest.mark.covers("A7")
+async def test_a_change_of_model_or_thinking_is_told() -> None:
+    b = bench()
+
+    b.agent.set_model("other")
+    b.agent.set_thinking("high")
+    await asyncio.sleep(0)
+
+    assert b.events.events == [SessionUpdate(model="other"), SessionUpdate(thinking="high")]
 
 
 @pytest.mark.covers("A7", "K94")

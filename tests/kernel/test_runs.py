@@ -209,6 +209,17 @@ async def test_a_message_names_the_model_that_answered_and_what_it_used() -> Non
     assert [(m.model, m.usage) for m in answers] == [("m-2026", Usage(10, 1)), ("m", None)]
 
 
+@pytest.mark.covers("A2")
+async def test_the_usage_of_the_conversation_is_the_sum_of_its_runs() -> None:
+    b = bench(says("x", usage=Usage(10, 1)), says("y", usage=Usage(20, 2)), says("z"))
+    assert b.agent.usage is None
+
+    for prompt in ("1", "2", "3"):
+        await b.run(prompt)
+
+    assert b.agent.usage == Usage(30, 3)
+
+
 @pytest.mark.covers("E2")
 async def test_nothing_is_published_after_agent_end() -> None:
     b = bench(asks(call("c1", "echo")), says("done"), tools=[echo_tool()])

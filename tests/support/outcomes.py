@@ -58,7 +58,7 @@ def wanted_of(meta: Any, outcome: dict[str, Any]) -> dict[str, Any]:
     result["tool_calls"] = _wanted_calls(expected, outcome["tool_calls"])
     result["usage"] = _wanted_usage(expected["usage"], outcome["usage"])
     if result["status"] != "complete" or "accept" in expected:
-        result["error"] = _wanted_error(expected, outcome["error"])
+        result.setdefault("error", _wanted_error(expected, outcome["error"]))
     return result
 
 
@@ -119,7 +119,7 @@ def _wanted_ending(stop: str | None, outcome: dict[str, Any]) -> dict[str, Any]:
     """A word nobody knows is a plain stop; a full window is an error with what came before it."""
     error: ErrorInfo | None = outcome["error"]
     if stop == "context_overflow" and error is not None and error.kind == "contextOverflow":
-        return {"status": "error"}
+        return {"status": "error", "error": error}
     return {"stop_reason": "stop" if stop == "unknown" else stop or outcome["stop_reason"]}
 
 

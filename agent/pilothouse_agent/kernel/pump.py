@@ -44,7 +44,6 @@ class StreamPump:
         self._events: list[StreamEvent] = []
         self._ready = asyncio.Event()
         self._room = asyncio.Event()
-        self._ended = False
 
     async def __aenter__(self) -> StreamPump:
         self._task = asyncio.create_task(self._read())
@@ -59,11 +58,11 @@ class StreamPump:
         await asyncio.wait({self._task}, timeout=self._close_limit)
 
     async def next_batch(self) -> list[StreamEvent] | None:
-        """What has come since the last call; None once the terminal event was handed out or at an abort."""
-        while not self._events and not self._ended and not self._signal.aborted:
+        """What has come since the last call, or None at an abort. After the terminal event nothing comes."""
+        while not self._events and not self._signal.aborted:
             self._ready.clear()
             await self._ready.wait()
-        if self._signal.aborted or not self._events:
+        if self._signal.aborted:
             return None
         batch, self._events = self._events, []
         self._room.set()
@@ -79,9 +78,6 @@ class StreamPump:
             # By an abort or the end of the request, then nobody reads on; else by the provider itself.
             self._put(_NO_FINAL_EVENT)
             raise
-        finally:
-            self._ended = True
-            self._ready.set()
 
     async def _read_to_terminal(self) -> None:
         stream = self._provider.stream(self._request)

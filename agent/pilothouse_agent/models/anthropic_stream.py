@@ -114,7 +114,7 @@ class AnthropicStream(AnswerReader):
             return
         identity = str(message.get("id"))
         if self._message_id is not None and identity != self._message_id:
-            text = f"{self._source.name} began a second answer before the first had ended."
+            text = f"{self._source.name} broke off: a second message started before the first one ended."
             self._stop(own_error(self._source, "badResponse", text, retryable=True))
             return
         self._message_id = identity

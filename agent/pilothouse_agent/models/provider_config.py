@@ -50,6 +50,8 @@ class ProviderConfig:
     """From the user's own file."""
     key_command: tuple[str, ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    variables: tuple[str, ...] = ()
+    """Those that hold secrets for it; no other program is to see them."""
     connect: float | None = None
     """Seconds; None: as the settings say for all."""
     idle: float | None = None

@@ -19,7 +19,7 @@ from pilothouse_agent.models.provider_config import (
     is_variable,
 )
 
-__all__ = ["key_variables", "read_providers"]
+__all__ = ["read_providers", "secret_variables"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*\Z")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
@@ -27,9 +27,9 @@ _OWN_HEADERS = frozenset({"host", "content-length", "transfer-encoding", "connec
 _NOT_A_PROVIDER = ("scripted",)
 
 
-def key_variables(configs: Mapping[str, ProviderConfig]) -> frozenset[str]:
-    """The variables that hold keys, which nobody but the provider is to see."""
-    return frozenset(config.key_name for config in configs.values() if config.key_name)
+def secret_variables(configs: Mapping[str, ProviderConfig]) -> frozenset[str]:
+    """The variables whose values nobody but their provider is to see."""
+    return frozenset(variable for config in configs.values() for variable in config.variables)
 
 
 def read_providers(
@@ -82,7 +82,7 @@ class _Reading:
         local = own.flag("local") or False
         address, address_name, default = self._address(local=local)
         key, key_name = self._key()
-        headers = self._headers(entry.object("headers"))
+        headers, variables = self._headers(entry.object("headers"))
         models = {name: _model(fields) for name, fields in entry.object("models").objects()}
         dialect = self._dialect(urlsplit(address).hostname if address else None)
         config = ProviderConfig(
@@ -95,6 +95,7 @@ class _Reading:
             key=key,
             key_command=entry.texts("keyCommand") or (),
             headers=headers,
+            variables=(key_name, *variables) if key_name else variables,
             connect=entry.seconds("connectTimeout"),
             idle=entry.seconds("idleTimeout"),
             patience=own.seconds("idleTimeout") or 0.0,
@@ -127,17 +128,22 @@ class _Reading:
         given = self._entry.text("key") or ""
         return ("", given) if is_variable(given) else (given, variable)
 
-    def _headers(self, given: Fields) -> dict[str, str]:
+    def _headers(self, given: Fields) -> tuple[dict[str, str], tuple[str, ...]]:
+        """With `$NAME` in place of a value, the variable's is sent; these variables."""
         headers: dict[str, str] = {}
+        variables: list[str] = []
         for name, text in given.all_texts().items():
-            value = self._environment.get(text[1:].strip("{}"), "") if text.startswith("$") else text
+            value = text
+            if text.startswith("$"):
+                variables.append(text[1:].strip("{}"))
+                value = self._environment.get(variables[-1], "").strip()
             if not _HEADER.match(name) or name.lower() in _OWN_HEADERS:
                 given.wrong(name, "the name of a header that is not set otherwise")
             elif not value or not value.isascii() or not value.isprintable():
                 given.wrong(name, "a value of plain characters, or $NAME for a variable that is set")
             else:
                 headers[name] = value
-        return headers
+        return headers, tuple(variables)
 
     def _dialect(self, host: str | None) -> ChatDialect:
         own, only_at = self._own.object("dialect"), self._own.text("dialectHost")

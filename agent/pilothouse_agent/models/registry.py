@@ -16,7 +16,7 @@ from pilothouse_agent.models.catalogue import Catalogue, ModelFacts
 from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.credentials import Credential, Credentials, KeyMissing, KeySource
 from pilothouse_agent.models.provider_config import ProviderConfig
-from pilothouse_agent.models.provider_reader import read_providers
+from pilothouse_agent.models.provider_reader import read_providers, secret_variables
 from pilothouse_agent.models.scripted import ScriptedModel
 from pilothouse_agent.models.wire_formats import Provider, make_provider
 
@@ -80,6 +80,11 @@ class ModelRegistry:
     def providers(self) -> tuple[str, ...]:
         return (*self._configs, _SCRIPTED)
 
+    @property
+    def secret_variables(self) -> frozenset[str]:
+        """What child processes must not find in their environment."""
+        return secret_variables(self._configs)
+
     def configure(self, configs: Mapping[str, ProviderConfig], timeouts: Timeouts) -> None:
         """For the requests to come; answers under way go on."""
         kept = {name: config for name, config in self._configs.items() if configs.get(name) == config}
@@ -123,10 +128,13 @@ class ModelRegistry:
         return self._credentials.source(config) if config is not None else None
 
     async def offers(self, provider: str | None = None) -> list[Offer]:
-        """All providers or one, the models of those that can be used with them. May ask the keyring."""
+        """One provider with all its models, or all providers, and the models of those that can be used.
+
+        May ask the keyring.
+        """
         await self._catalogue.load()
         chosen = [config for name, config in self._configs.items() if provider in (None, name)]
-        return list(await asyncio.gather(*map(self._offer, chosen)))
+        return list(await asyncio.gather(*(self._offer(config, whole=bool(provider)) for config in chosen)))
 
     async def warm(self, model: str) -> None:
         """Load what the first request to this model would have to wait for."""
@@ -200,16 +208,16 @@ class ModelRegistry:
                 await self._catalogue.started()
         return replace(usage, cost=self._catalogue.cost(model, usage))
 
-    async def _offer(self, config: ProviderConfig) -> Offer:
+    async def _offer(self, config: ProviderConfig, *, whole: bool) -> Offer:
         source, reason = self._credentials.source(config), None
         if source is None and config.needs_key:
             found = await self._credentials.find(config)
             source = found.source if found is not None else None
             reason = None if found is not None else _needs_key(config)
-        if reason is not None:
+        if reason is not None and not whole:
             return Offer(config.name, source, reason)
         models = await asyncio.to_thread(self._catalogue.offered, config.name)
-        return Offer(config.name, source, None, tuple(models))
+        return Offer(config.name, source, reason, tuple(models))
 
     def _unknown(self, model: str) -> str:
         known = ", ".join(sorted(self.providers))

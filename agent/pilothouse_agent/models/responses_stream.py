@@ -37,8 +37,10 @@ class ResponsesStream(AnswerReader):
         self._ending: str | None = None
         self._refused = False
         self._spoken = False
+        self._heard: dict[Place, list[str]] = {}
+        """The text of each part, as it came."""
         self._texts: dict[Place, int] = {}
-        """The block of each part that has been heard of."""
+        """The block of each part of the text."""
         self._thoughts: dict[int, int] = {}
         """The block of each item of thinking."""
         self._part: dict[int, Place] = {}
@@ -204,15 +206,16 @@ class ResponsesStream(AnswerReader):
     def _say(self, place: Place, text: JsonValue) -> None:
         if not isinstance(text, str) or not text:
             return
-        block = self._texts.get(place)
-        if block is None:
-            block = self._texts[place] = self._new_block()
+        heard = self._heard.get(place)
+        if heard is None:
+            heard = self._heard[place] = []
+            self._texts[place] = self._new_block()
             self._spoken = True
-        self._put(Delta("text", block, text))
+        heard.append(text)
+        self._put(Delta("text", self._texts[place], text))
 
     def _say_whole(self, place: Place, text: JsonValue) -> None:
-        if place not in self._texts:
-            self._say(place, text)
+        self._say(place, self._unheard(place, text))
 
     def _refuse(self, place: Place, text: JsonValue) -> None:
         if isinstance(text, str) and text:
@@ -220,8 +223,7 @@ class ResponsesStream(AnswerReader):
             self._say(place, text)
 
     def _refuse_whole(self, place: Place, text: JsonValue) -> None:
-        if place not in self._texts:
-            self._refuse(place, text)
+        self._refuse(place, self._unheard(place, text))
 
     def _think(self, place: Place, text: JsonValue) -> None:
         """The parts of one item are one thinking, with a blank line between them."""
@@ -232,12 +234,16 @@ class ResponsesStream(AnswerReader):
         if before is not None and before != place:
             self._put(Delta("thinking", block, "\n\n"))
         self._part[index] = place
-        self._texts[place] = block
+        self._heard.setdefault(place, []).append(text)
         self._put(Delta("thinking", block, text))
 
     def _think_whole(self, place: Place, text: JsonValue) -> None:
-        if place not in self._texts:
-            self._think(place, text)
+        self._think(place, self._unheard(place, text))
+
+    def _unheard(self, place: Place, text: JsonValue) -> str:
+        """What of a whole text has not come piece by piece. What has come cannot be taken back."""
+        heard = "".join(self._heard.get(place, ()))
+        return text[len(heard) :] if isinstance(text, str) and text.startswith(heard) else ""
 
     def _thinking_block(self, index: int) -> int:
         if index not in self._thoughts:

@@ -12,6 +12,7 @@ from pilothouse_agent.kernel.retry import BackOff
 from pilothouse_agent.kernel.settings import RunSettings
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.layers import Layer, PermissionSource
+from pilothouse_agent.session.provider_entries import without_keys
 from pilothouse_agent.session.setting_keys import KEYS, flattened, read_value, unknown_key
 
 __all__ = ["Settings", "merged"]
@@ -84,7 +85,11 @@ class Settings:
                 problems.append(unknown_key(name))
                 continue
             try:
-                changes[key.field] = self._taken(key.field, read_value(key, value), layer, guarded=guarded)
+                taken = read_value(key, value)
+                if name == "providers":
+                    taken, refused = without_keys(taken, layer)
+                    problems += refused
+                changes[key.field] = self._taken(key.field, taken, layer, guarded=guarded)
             except ValueError as error:
                 problems.append(f"{name}: {error} {self._kept(key.field)}")
         return replace(self, **changes), problems
