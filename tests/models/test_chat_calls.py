@@ -89,6 +89,7 @@ STREAMS = {
     "arguments an object": (_chunks(_call("c1", 0, "read", {"path": "a"})), ONE),
     "fragments without anything": (_chunks(FIRST, {"index": 1}, {"index": 2, "function": None}), ONE),
     "no name at all": (_chunks(_call("c1", 0, None, A)), Seen(calls=(("c1", "", A),), end="toolUse")),
+    "a word for all functions before the name": (_chunks(_call("c1", 0, "functions.read", A)), ONE),
     "blanks around the name": (_chunks(_call("c1", 0, " read\n", A)), ONE),
     "stop beside calls": (chat_body(calls_chunk(FIRST), finish_chunk("stop")), ONE),
     "call and reason in one chunk": (

@@ -153,5 +153,6 @@ async def test_comments_are_signs_of_life(server: ModelServer, chat: MakeChat) -
 async def test_usage_that_had_come_goes_with_a_failure(server: ModelServer, chat: MakeChat) -> None:
     server.play(Answer.of(chat_body({**HI, "usage": {"prompt_tokens": 3}}, _error(code=500))))
     end = (await ask(chat(), model_request()))[-1]
-    error = ErrorInfo("serverError", "openai-chat reported an error: boom.", retryable=True, status=500)
+    text = "openai-chat reported an error: boom. The fault is the provider's: try again later."
+    error = ErrorInfo("serverError", text, retryable=True, status=500)
     assert end == Failed(error, Usage(input=3))

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from pilothouse_agent.kernel.messages import AssistantMessage, ImageBlock, ModelMessage, ThinkingBlock, ToolCall
+from pilothouse_agent.kernel.messages import (
+    AssistantMessage,
+    ImageBlock,
+    ModelMessage,
+    ThinkingBlock,
+    ToolCall,
+)
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
 from pilothouse_agent.models.chat_request import ChatRequests
 from pilothouse_agent.models.pieces import Pieces

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pilothouse_agent.kernel.messages import ErrorInfo, ErrorKind
+from pilothouse_agent.models.error_table import ADVICE
 from pilothouse_agent.models.errors import Source, http_error, stream_error
 
 SOURCE = Source("p", "P_KEY", ("SENTINEL-key-123",))
+FAULT = "The fault is the provider's: try again later."
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 PHRASES = Path(__file__).parents[3] / "shared" / "streams" / "overflow_phrases.json"
 
@@ -129,7 +131,23 @@ MESSAGES = [
 @pytest.mark.covers("R175")
 @pytest.mark.parametrize(("body", "message"), MESSAGES)
 def test_any_body_becomes_one_clear_line_without_a_key(body: Any, message: str) -> None:
-    assert _judged(500, body).message == message
+    said, _, request = message.partition(" (")
+    assert _judged(500, body).message == f"{said} {FAULT}" + (f" ({request}" if request else "")
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_every_failure_names_provider_status_and_request_and_says_who_should_do_what(
+    name: ErrorKind,
+) -> None:
+    status, body = next((status, body) for status, body, kind, _ in CASES if kind == name)
+    message = _judged(status, body, {"x-request-id": "req_7"}).message
+    assert message.startswith(f"p answered {status}")
+    assert message.endswith(f". {ADVICE[name].format(key=' in P_KEY')} (request req_7)")
+
+
+def test_the_advice_is_for_every_kind_that_a_provider_can_answer_with() -> None:
+    ours = {"connectionLost", "incompleteStream", "unknown", "maxTurns", "loop", "guard", "internal"}
+    assert set(ADVICE) == set(get_args(ErrorKind)) - ours
 
 
 WAITS: list[tuple[dict[str, str], str, float | None]] = [

@@ -130,7 +130,13 @@ REFUSALS: dict[str, tuple[Answer, ErrorInfo]] = {
     ),
     "rate limit": (
         _refused(429, "slow down", {"retry-after": "3"}),
-        ErrorInfo("rateLimit", "openai-chat answered 429: slow down.", True, 429, 3.0),
+        ErrorInfo(
+            "rateLimit",
+            "openai-chat answered 429: slow down. Wait a while, or raise the limits of the account.",
+            True,
+            429,
+            3.0,
+        ),
     ),
     "content policy": (
         _refused(400, "rejected by our content policy"),
@@ -143,7 +149,12 @@ REFUSALS: dict[str, tuple[Answer, ErrorInfo]] = {
     ),
     "wrong request": (
         _refused(400, "messages[429] is wrong"),
-        ErrorInfo("invalidRequest", "openai-chat answered 400: messages[429] is wrong.", status=400),
+        ErrorInfo(
+            "invalidRequest",
+            "openai-chat answered 400: messages[429] is wrong."
+            " The provider does not take the request as it is: its words say what to change.",
+            status=400,
+        ),
     ),
     "redirect": (
         Answer(status=302, headers={"location": "http://127.0.0.1:9/"}, length=0),

@@ -96,7 +96,16 @@ async def test_an_error_is_judged_as_a_providers_answer_would_be(script: Write) 
     provider = ScriptedModel()
     first, second = [await ask(provider, model_request(model=model)) for _ in range(2)]
     assert first == [
-        Failed(ErrorInfo("rateLimit", "The scripted model answered 429: slow down.", True, 429, 3))
+        Failed(
+            ErrorInfo(
+                "rateLimit",
+                "The scripted model answered 429: slow down."
+                " Wait a while, or raise the limits of the account.",
+                True,
+                429,
+                3,
+            )
+        )
     ]
     assert (failure(second).kind, failure(second).retry_after) == ("quota", None)
 

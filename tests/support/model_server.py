@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import ssl
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -66,7 +67,7 @@ class RecordedRequest:
 class ModelServer:
     """Async context manager; plays its answers in order and then fails with 500."""
 
-    def __init__(self, *answers: Answer) -> None:
+    def __init__(self, *answers: Answer, tls: ssl.SSLContext | None = None) -> None:
         self.answers: list[Answer] = list(answers)
         self.requests: list[RecordedRequest] = []
         self.connections = 0
@@ -74,10 +75,11 @@ class ModelServer:
         """A request has come."""
         self.left = asyncio.Event()
         """A client has gone away in the middle of an answer that hangs."""
+        self._tls = tls
         self._handlers: set[asyncio.Task[Any]] = set()
 
     async def __aenter__(self) -> ModelServer:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=64 << 20)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=64 << 20, ssl=self._tls)
         return self
 
     async def __aexit__(
@@ -90,8 +92,12 @@ class ModelServer:
         await self._server.wait_closed()
 
     @property
+    def port(self) -> int:
+        return self._server.sockets[0].getsockname()[1]
+
+    @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        return f"http://127.0.0.1:{self.port}/v1"
 
     def play(self, *answers: Answer) -> None:
         self.answers.extend(answers)

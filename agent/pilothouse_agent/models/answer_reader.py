@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+
+import orjson
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.messages import ErrorInfo, Usage
@@ -70,10 +73,18 @@ class AnswerReader(ABC):
         """`[DONE]` has come."""
         self.done = True
 
-    def _put(self, event: StreamEvent) -> None:
-        if isinstance(event, Delta) and (self._halves or not event.text.isascii()):
-            event = self._mended(event)
-        self._out.append(event)
+    def _put(self, delta: Delta) -> None:
+        """Text only this way: it may be anything that JSON can hold."""
+        if self._halves or not delta.text.isascii():
+            delta = self._mended(delta)
+        self._out.append(delta)
+
+    def _put_all(self, events: Iterable[StreamEvent]) -> None:
+        for event in events:
+            if isinstance(event, Delta):
+                self._put(event)
+            else:
+                self._out.append(event)
 
     def _new_block(self) -> int:
         self._blocks += 1
@@ -132,12 +143,13 @@ class AnswerReader(ABC):
 
     def _mended(self, delta: Delta) -> Delta:
         """The halves of a surrogate pair may come in two deltas."""
-        half = self._halves.pop(delta.block, None)
+        half = self._halves.pop(delta.block, None) if self._halves else None
         text = delta.text if half is None else half.text + delta.text
         if text and "\ud800" <= text[-1] <= "\udbff":
             self._halves[delta.block] = delta._replace(text=text[-1])
             text = text[:-1]
-        return delta._replace(text=well_formed(text))
+        text = well_formed(text)
+        return delta if text == delta.text else delta._replace(text=text)
 
     def _terminal(self, failure: ErrorInfo | None) -> Finished | Failed:
         if self._error is not None:
@@ -156,8 +168,10 @@ def word(value: JsonValue) -> str:
 
 
 def kept(value: JsonObject) -> JsonObject | None:
-    """What is to go back to the server, with strings that can be stored; None for what nests too deeply."""
+    """What is to go back to the server, as it can be stored; None for what cannot be, such as deep nests."""
     try:
-        return {well_formed(name): mended(item) for name, item in value.items()}
-    except RecursionError:
+        whole = {well_formed(name): mended(item) for name, item in value.items()}
+        orjson.dumps(whole)
+    except (RecursionError, TypeError):
         return None
+    return whole

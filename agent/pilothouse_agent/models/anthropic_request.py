@@ -28,7 +28,7 @@ from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
 from pilothouse_agent.kernel.transcript import estimate_tokens
 from pilothouse_agent.models.anthropic_models import BUDGETS, EFFORTS, output_limit, thinking_style
 from pilothouse_agent.models.anthropic_stream import ORIGIN
-from pilothouse_agent.models.history import settled
+from pilothouse_agent.models.history import SettledHistory
 from pilothouse_agent.models.legal import ToolNames, digest, legal_arguments, legal_name
 from pilothouse_agent.models.model_traits import ModelTraits
 from pilothouse_agent.models.pieces import Pieces
@@ -108,6 +108,7 @@ class AnthropicRequests:
     def __init__(self) -> None:
         self._pieces = _pieces(images=True)
         self._blind_pieces = _pieces(images=False)
+        self._history = SettledHistory()
         self._names = ToolNames()
         self._tools: tuple[tuple[ToolSpec, ...], list[bytes]] = ((), [])
 
@@ -153,7 +154,7 @@ class AnthropicRequests:
     def _read(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> list[_Piece]:
         sees = traits.images and "images" not in conceded
         piece_of = (self._pieces if sees else self._blind_pieces).of
-        return [piece_of(message) for message in settled(request.messages)]
+        return [piece_of(message) for message in self._history.settled(request.messages)]
 
     def _tools_json(self, tools: tuple[ToolSpec, ...]) -> list[bytes]:
         if self._tools[0] is not tools:

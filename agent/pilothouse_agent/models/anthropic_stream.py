@@ -10,6 +10,7 @@ from pilothouse_agent.kernel.messages import Usage
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ProviderStop, ThinkingData
 from pilothouse_agent.models.answer_reader import AnswerReader, kept, word
 from pilothouse_agent.models.errors import Source, own_error
+from pilothouse_agent.models.legal import own_name
 from pilothouse_agent.models.token_counts import first_count
 from pilothouse_agent.models.wire_json import decode, encode, well_formed
 
@@ -118,8 +119,7 @@ class AnthropicStream(AnswerReader):
             self._stop(own_error(self._source, "badResponse", text, retryable=True))
             return
         self._message_id = identity
-        if isinstance(model := message.get("model"), str) and model:
-            self._model = model
+        self._model = word(message.get("model")) or self._model
         self._count(message.get("usage"))
 
     def _block_start(self, event: JsonObject) -> None:
@@ -192,9 +192,8 @@ class AnthropicStream(AnswerReader):
     def _call(self, block: _Block) -> None:
         self._called = True
         block.number = self._new_block()
-        name = word(block.content.get("name"))
         block.call_id = word(block.content.get("id"))
-        block.name = self._names.get(name, name)
+        block.name = own_name(word(block.content.get("name")), self._names)
         self._put(Delta("toolCall", block.number, "", block.call_id, block.name))
 
     def _more_input(self, block: _Block, text: JsonValue) -> None:
@@ -250,13 +249,13 @@ class AnthropicStream(AnswerReader):
         if block.number is None:
             block.number = self._new_block()
         signature = well_formed(signature) if signature is not None else None
-        self._put(ThinkingData(block.number, signature, data, ORIGIN))
+        self._out.append(ThinkingData(block.number, signature, data, ORIGIN))
 
     def _note_fallback(self, content: JsonObject) -> None:
         """Another model took the request over."""
         served = content.get("to") if content.get("type") == "fallback" else None
-        if isinstance(served, dict) and isinstance(model := served.get("model"), str) and model:
-            self._model = model
+        if isinstance(served, dict):
+            self._model = word(served.get("model")) or self._model
 
     def _count(self, value: JsonValue) -> None:
         """Later numbers take the place of earlier ones, each on its own; null says nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -89,10 +89,14 @@ class Catalogue:
     def facts(self, model: str) -> ModelFacts:
         return self._facts(model, self._listed(model))
 
-    def offered(self, provider: str) -> list[tuple[str, ModelFacts]]:
-        """The provider's models that are known of, by id. Takes a moment where there are many."""
+    def offered(self, provider: str, named: Iterable[str] = ()) -> list[tuple[str, ModelFacts]]:
+        """The provider's models that are known of, by id. Takes a moment where there are many.
+
+        `named`: more that its server tells of.
+        """
         config = self._configs[provider]
-        models = {f"{provider}/{name}": self._listed(f"{provider}/{name}") for name in config.models}
+        ids = [f"{provider}/{name}" for name in (*config.models, *named)]
+        models = {model: self._listed(model) for model in ids}
         for name, listed in self._data.offered(config.address) if self._data is not None else ():
             if converses(name) and any(fnmatchcase(name, pattern) for pattern in config.lists):
                 models.setdefault(f"{provider}/{name}", listed)

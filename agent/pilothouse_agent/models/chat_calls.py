@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.request import Delta, StreamEvent, ToolExtra
 from pilothouse_agent.models.answer_reader import kept, word
+from pilothouse_agent.models.legal import own_name
 from pilothouse_agent.models.wire_json import encode
 
 __all__ = ["ChatCalls"]
@@ -96,7 +97,7 @@ class ChatCalls:
 
     def _release(self, call: _Call) -> list[StreamEvent]:
         call.block = self._new_block()
-        call.name = self._names.get(call.name, call.name)
+        call.name = own_name(call.name, self._names)
         held, call.held = call.held, ""
         return [Delta("toolCall", call.block, held, call.id, call.name), *_extra(call)]
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.messages import (
@@ -21,9 +20,10 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
 from pilothouse_agent.models.chat_dialect import ChatDialect
+from pilothouse_agent.models.chat_lines import ChatLines, ChatPiece
 from pilothouse_agent.models.chat_stream import ORIGIN
 from pilothouse_agent.models.chat_turns import Neighbours
-from pilothouse_agent.models.history import settled
+from pilothouse_agent.models.history import SettledHistory
 from pilothouse_agent.models.legal import ToolNames, digest, legal_arguments, legal_name
 from pilothouse_agent.models.model_traits import ModelTraits
 from pilothouse_agent.models.pieces import Pieces
@@ -49,20 +49,6 @@ _NINE = 62**9
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _NINE_LETTERS = re.compile(r"[a-zA-Z0-9]{9}\Z")
 _NO_IMAGE = "(an image that this model cannot see)"
-_BEGIN = encode({"role": "user", "content": "(The conversation begins with your answer.)"})
-_CONTINUE = encode({"role": "user", "content": "Go on."})
-_NOTED = encode({"role": "assistant", "content": "Noted."})
-
-
-class _Piece(NamedTuple):
-    plain: bytes
-    """The message as any model may see it; empty when nothing of it is to be sent."""
-    own: bytes = b""
-    """The message with what its own model wants back, if there is any."""
-    model: str = ""
-    """The model that `own` is for."""
-    images: bytes = b""
-    """Parts of a tool result that only a user message may carry, joined with commas."""
 
 
 class ChatRequests:
@@ -72,6 +58,9 @@ class ChatRequests:
         self._dialect = dialect or ChatDialect()
         self._pieces = self._new_pieces(images=True)
         self._blind_pieces = self._new_pieces(images=False)
+        self._history = SettledHistory()
+        self._lines: ChatLines | None = None
+        """Of the last request, since the next one mostly goes on from it."""
         self._neighbours = Neighbours()
         self._system: tuple[str, bytes] = ("", b"")
         self._names = ToolNames()
@@ -122,18 +111,15 @@ class ChatRequests:
                 options["reasoning"] = {"effort": request.thinking}
         return options
 
-    def _messages(self, request: ModelRequest, pieces: Pieces[_Piece]) -> list[bytes]:
-        history = settled(request.messages)
+    def _messages(self, request: ModelRequest, pieces: Pieces[ChatPiece]) -> list[bytes]:
+        history = self._history.settled(request.messages)
         if self._dialect.alternating:
             said = [message for message in history if pieces.of(message).plain]
             history = self._neighbours.merged(said)
-        lines = _Lines(self._dialect)
-        if request.system:
-            lines.written.append(self._system_message(request.system))
-        _add_history(lines, history, pieces, request.model)
-        if lines.last == "assistant":
-            lines.add("user", _CONTINUE)
-        return lines.written
+        if self._lines is None or self._lines.model != request.model or self._lines.pieces is not pieces:
+            self._lines = ChatLines(self._dialect, pieces, request.model)
+        lines = self._lines.of(history)
+        return [self._system_message(request.system), *lines] if request.system else lines
 
     def _system_message(self, text: str) -> bytes:
         if self._system[0] is not text:
@@ -157,51 +143,9 @@ class ChatRequests:
             self._tools = (tools, encode(functions) if functions else b"")
         return self._tools[1]
 
-    def _new_pieces(self, *, images: bool) -> Pieces[_Piece]:
+    def _new_pieces(self, *, images: bool) -> Pieces[ChatPiece]:
         writer = _Writer(self._dialect, images=images)
         return Pieces(writer.piece, lambda piece: len(piece.plain) + len(piece.own) + len(piece.images))
-
-
-class _Lines:
-    """The messages of a request, with what strict servers want between them."""
-
-    def __init__(self, dialect: ChatDialect) -> None:
-        self.written: list[bytes] = []
-        self.last = ""
-        self._dialect = dialect
-
-    def add(self, role: str, line: bytes) -> None:
-        if role == "assistant" and not self.last:
-            self.written.append(_BEGIN)
-        elif role == "user" and self._needs_answer():
-            self.written.append(_NOTED)
-        self.written.append(line)
-        self.last = role
-
-    def _needs_answer(self) -> bool:
-        if self.last == "tool":
-            return not self._dialect.user_after_tool
-        return self.last == "user" and self._dialect.alternating
-
-
-def _add_history(lines: _Lines, history: Sequence[ModelMessage], pieces: Pieces[_Piece], model: str) -> None:
-    images: list[bytes] = []
-    piece_of, add = pieces.of, lines.add
-    for message in history:
-        piece = piece_of(message)
-        if isinstance(message, ToolResultMessage):
-            if piece.images:
-                images.append(piece.images)
-            add("tool", piece.plain)
-            continue
-        if images:
-            add("user", _image_message(images))
-            images = []
-        wire = piece.own if piece.own and piece.model == model else piece.plain
-        if wire:
-            add("user" if isinstance(message, UserMessage) else "assistant", wire)
-    if images:
-        add("user", _image_message(images))
 
 
 class _Writer:
@@ -209,10 +153,10 @@ class _Writer:
         self._dialect = dialect
         self._images = images
 
-    def piece(self, message: ModelMessage) -> _Piece:
+    def piece(self, message: ModelMessage) -> ChatPiece:
         match message:
             case UserMessage():
-                return _Piece(encode({"role": "user", "content": self._user_content(message.content)}))
+                return ChatPiece(encode({"role": "user", "content": self._user_content(message.content)}))
             case AssistantMessage():
                 return self._assistant(message)
             case ToolResultMessage():
@@ -226,10 +170,10 @@ class _Writer:
             ]
         return self._lines(content) or "(empty)"
 
-    def _assistant(self, message: AssistantMessage) -> _Piece:
+    def _assistant(self, message: AssistantMessage) -> ChatPiece:
         text, calls = text_of(message.content), message.calls
         if not calls and not text.strip():
-            return _Piece(b"")
+            return ChatPiece(b"")
         wire: JsonObject = {"role": "assistant", "content": text if text.strip() else None}
         if self._dialect.reasoning_back == "always":
             wire["reasoning_content"] = _thoughts(message)
@@ -237,11 +181,11 @@ class _Writer:
             wire["tool_calls"] = [self._call(call) for call in calls]
         model = _maker(message)
         if model is None:
-            return _Piece(encode(wire))
+            return ChatPiece(encode(wire))
         own = {**wire, **self._thinking(message)}
         if calls:
             own["tool_calls"] = [{**self._call(call), **_extra(call)} for call in calls]
-        return _Piece(encode(wire), encode(own), model)
+        return ChatPiece(encode(wire), encode(own), model)
 
     def _thinking(self, message: AssistantMessage) -> JsonObject:
         """Only what the server has shown it takes: its details unchanged, or the field beside calls."""
@@ -260,11 +204,11 @@ class _Writer:
         function: JsonObject = {"name": legal_name(call.name), "arguments": arguments}
         return {"id": self._id(call.id), "type": "function", "function": function}
 
-    def _tool_result(self, message: ToolResultMessage) -> _Piece:
+    def _tool_result(self, message: ToolResultMessage) -> ChatPiece:
         images = [block for block in message.content if isinstance(block, ImageBlock) and self._images]
         text = self._lines(message.content) or ("(image, see below)" if images else "(no output)")
         wire = encode({"role": "tool", "tool_call_id": self._id(message.tool_call_id), "content": text})
-        return _Piece(wire, images=b",".join(encode(_part(image)) for image in images))
+        return ChatPiece(wire, images=b",".join(encode(_part(image)) for image in images))
 
     def _lines(self, content: tuple[UserBlock, ...]) -> str:
         texts = (
@@ -301,10 +245,6 @@ def _thoughts(message: AssistantMessage) -> str:
 def _extra(call: ToolCall) -> JsonObject:
     extra = call.extra.get("extra_content") if call.extra else None
     return {"extra_content": extra} if extra else {}
-
-
-def _image_message(images: list[bytes]) -> bytes:
-    return b'{"role":"user","content":[' + b",".join(images) + b"]}"
 
 
 def _part(block: UserBlock) -> JsonObject:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, StreamEvent, ThinkingData
-from pilothouse_agent.models.answer_reader import AnswerReader, kept
+from pilothouse_agent.models.answer_reader import AnswerReader, kept, word
 from pilothouse_agent.models.chat_calls import ChatCalls
 from pilothouse_agent.models.chat_tables import ending, usage_of
 from pilothouse_agent.models.chat_thinking import ChatThinking
@@ -52,9 +52,8 @@ class ChatStream(AnswerReader):
         if event.get("error") or event.get("object") == "error":
             self._fail(event)
             return
-        model = event.get("model")
-        if isinstance(model, str) and model:
-            self._model = model
+        if (model := event.get("model")) and model != self._model:
+            self._model = word(model) or self._model
         choices = event.get("choices")
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict) and choice.get("index") in (0, None):
@@ -131,9 +130,9 @@ class ChatStream(AnswerReader):
         self._put(Delta(kind, self._open[1], text))
 
     def _call(self, events: list[StreamEvent]) -> None:
-        for event in events:
+        if events:
             self._open = None
-            self._put(event)
+            self._put_all(events)
 
     def _settle_tags(self) -> None:
         for kind, part in self._tags.end():

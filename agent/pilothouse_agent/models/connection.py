@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import ssl
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from pilothouse_agent.kernel.messages import ErrorInfo
 from pilothouse_agent.models.errors import Source, http_error, own_error, request_id_of
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import httpx
 
 __all__ = ["Body", "Connection", "RequestFailed", "Timeouts"]
@@ -142,6 +147,10 @@ class Connection:
 def _client(url: str, timeouts: Timeouts) -> httpx.AsyncClient:
     import httpx
 
+    # Both log addresses and headers as they are, and a server may tell a key back in these.
+    for library in ("httpcore", "httpx"):
+        logging.getLogger(library).setLevel(logging.WARNING)
+    _note_if_missing("sniffio")
     address = urlsplit(url)
     # A proxy is never meant for our own machine, and without TLS no certificates need be read.
     local = address.hostname in ("localhost", "127.0.0.1", "::1")
@@ -152,6 +161,12 @@ def _client(url: str, timeouts: Timeouts) -> httpx.AsyncClient:
         timeout=httpx.Timeout(timeouts.idle, connect=timeouts.connect, pool=timeouts.connect),
         limits=httpx.Limits(max_keepalive_connections=16, keepalive_expiry=_KEPT_ALIVE),
     )
+
+
+def _note_if_missing(module: str) -> None:
+    """httpcore looks for it several times a request, and to look for what is not there takes long."""
+    if module not in sys.modules and find_spec(module) is None:
+        sys.modules[module] = cast("ModuleType", None)
 
 
 async def _error_body(response: httpx.Response) -> bytes:

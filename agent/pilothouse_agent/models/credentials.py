@@ -28,6 +28,7 @@ KeySource: TypeAlias = Literal["environment", "config", "command", "dotenv", "ke
 
 _COMMAND_LIMIT = 30.0
 """Seconds; a person may have to unlock something first."""
+_KILL_WAIT = 1.0
 _LONGEST = 16 * 1024
 
 
@@ -70,33 +71,32 @@ class Credentials:
 
     def source(self, config: ProviderConfig) -> KeySource | None:
         """Where the key would come from, without running anything; the keyring is not asked."""
-        found = self._at_hand(config)
-        return found if found is None or isinstance(found, str) else found.source
+        if found := self.at_hand(config):
+            return found.source
+        return "command" if config.key_command else None
 
     def hopeless(self, config: ProviderConfig) -> bool:
         """Whether there is surely no key."""
         return self.source(config) is None and not self._has_keyring()
 
-    async def find(self, config: ProviderConfig) -> Credential | None:
-        """Raises `KeyMissing` when a source that should have a key fails."""
-        found = self._at_hand(config)
-        if isinstance(found, Credential):
-            return found
-        if found == "command":
-            return Credential(await self._commanded(config), "command")
-        key = await self._keyring(config.name)
-        return Credential(key, "keyring") if key else None
-
-    def _at_hand(self, config: ProviderConfig) -> Credential | Literal["command"] | None:
+    def at_hand(self, config: ProviderConfig) -> Credential | None:
+        """A key that nothing has to be run or asked for."""
         if key := self._environment.get(config.key_name, "").strip():
             return Credential(key, "environment")
         if config.key:
             return Credential(config.key, "config")
+        key = self._dotenv.get(config.key_name, "").strip()
+        # A command comes before it.
+        return Credential(key, "dotenv") if key and not config.key_command else None
+
+    async def find(self, config: ProviderConfig) -> Credential | None:
+        """Raises `KeyMissing` when a source that should have a key fails."""
+        if found := self.at_hand(config):
+            return found
         if config.key_command:
-            return "command"
-        if key := self._dotenv.get(config.key_name, "").strip():
-            return Credential(key, "dotenv")
-        return None
+            return Credential(await self._commanded(config), "command")
+        key = await self._keyring(config.name)
+        return Credential(key, "keyring") if key else None
 
     async def _commanded(self, config: ProviderConfig) -> str:
         setting = f"The command in providers.{config.name}.keyCommand"
@@ -133,6 +133,8 @@ async def _run(command: tuple[str, ...], environment: Mapping[str, str]) -> tupl
     finally:
         if process.returncode is None:
             _kill(process)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.communicate(), _KILL_WAIT)
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:

@@ -26,6 +26,7 @@ from pilothouse_agent.models.error_table import (
     WORDINGS,
 )
 from pilothouse_agent.models.retry_after import retry_after
+from pilothouse_agent.models.wire_json import well_formed
 
 __all__ = ["Source", "http_error", "own_error", "request_id_of", "stream_error"]
 
@@ -52,6 +53,8 @@ class Source:
     """Of the request that is being answered, for failures that name none themselves."""
 
     def redacted(self, text: str) -> str:
+        """Without keys, and without the halves of characters that no log and no wire can hold."""
+        text = well_formed(text)
         for secret in self.secrets:
             if len(secret) >= _SHORTEST_SECRET:
                 text = text.replace(secret, _STRUCK)

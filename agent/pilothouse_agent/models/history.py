@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import is_
 
 from pilothouse_agent.kernel.messages import (
     AssistantMessage,
@@ -15,7 +16,7 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.transcript import INTERRUPTED
 
-__all__ = ["BROKEN", "settled"]
+__all__ = ["BROKEN", "SettledHistory", "is_continued", "settled"]
 
 BROKEN = ("error", "aborted", "interrupted")
 """Stop reasons of messages that did not end well; their thinking cannot go back."""
@@ -27,11 +28,35 @@ def settled(messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
     Refused answers are left out with their results: a model that is shown its refusal refuses again.
     The very same sequence, where nothing is to be put right.
     """
-    return messages if _is_settled(messages) else list(_Settling(messages).messages())
+    return messages if _is_settled(messages, set()) else list(_Settling(messages).messages())
 
 
-def _is_settled(messages: Sequence[ModelMessage]) -> bool:
-    seen: set[str] = set()
+class SettledHistory:
+    """`settled`, without looking at all of a history again that has only grown since the last request."""
+
+    def __init__(self) -> None:
+        self._known: Sequence[ModelMessage] = ()
+        """Found to be settled."""
+        self._ids: set[str] = set()
+        """Of the calls in it."""
+
+    def settled(self, messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
+        if not is_continued(self._known, messages):
+            self._known, self._ids = (), set()
+        if _is_settled(messages[len(self._known) :], self._ids):
+            self._known = messages
+            return messages
+        self._known, self._ids = (), set()
+        return list(_Settling(messages).messages())
+
+
+def is_continued(known: Sequence[ModelMessage], messages: Sequence[ModelMessage]) -> bool:
+    """Whether `messages` begin with the very messages known."""
+    return len(known) <= len(messages) and all(map(is_, known, messages))
+
+
+def _is_settled(messages: Sequence[ModelMessage], seen: set[str]) -> bool:
+    """`seen`: the ids of earlier calls; those of these messages are added."""
     due: set[str] = set()
     for message in messages:
         if isinstance(message, ToolResultMessage):

@@ -11,7 +11,7 @@ from pilothouse_agent.kernel.messages import ToolCall
 from pilothouse_agent.kernel.request import ToolSpec
 from pilothouse_agent.models.wire_json import decode, mended
 
-__all__ = ["ToolNames", "digest", "legal_arguments", "legal_name"]
+__all__ = ["ToolNames", "digest", "legal_arguments", "legal_name", "own_name"]
 
 # Gemini wants a letter or an underscore first; the rest is what OpenAI takes.
 _LEGAL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}\Z")
@@ -37,6 +37,12 @@ def legal_name(name: str) -> str:
     if _LEGAL_NAME.match(name):
         return name
     return f"_{_ILLEGAL.sub('_', name)[:54]}_{digest(name)[:8]}"
+
+
+def own_name(name: str, names: Mapping[str, str]) -> str:
+    """The tool that the model meant; some put a word for all functions in front."""
+    name = name.removeprefix("functions.")
+    return names.get(name, name)
 
 
 def legal_arguments(call: ToolCall) -> JsonObject:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pilothouse_agent.models.chat_dialect import ChatDialect
 
-__all__ = ["FORMATS", "ModelEntry", "ProviderConfig", "WireFormat", "is_variable"]
+__all__ = ["FORMATS", "ModelEntry", "ProviderConfig", "WireFormat", "host_of", "is_variable"]
 
 WireFormat: TypeAlias = Literal["openai", "openai-chat", "anthropic"]
 FORMATS: tuple[WireFormat, ...] = ("openai", "openai-chat", "anthropic")
@@ -64,10 +64,14 @@ class ProviderConfig:
 
     @property
     def on_this_machine(self) -> bool:
-        try:
-            return urlsplit(self.address).hostname in _LOOPBACK
-        except ValueError:
-            return False
+        return host_of(self.address) in _LOOPBACK
+
+
+def host_of(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
 
 
 def is_variable(text: str) -> bool:

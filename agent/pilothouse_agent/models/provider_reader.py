@@ -16,6 +16,7 @@ from pilothouse_agent.models.provider_config import (
     ModelEntry,
     ProviderConfig,
     WireFormat,
+    host_of,
     is_variable,
 )
 
@@ -84,7 +85,7 @@ class _Reading:
         key, key_name = self._key()
         headers, variables = self._headers(entry.object("headers"))
         models = {name: _model(fields) for name, fields in entry.object("models").objects()}
-        dialect = self._dialect(urlsplit(address).hostname if address else None)
+        dialect = self._dialect(host_of(address))
         config = ProviderConfig(
             self._name,
             wire_format,
@@ -190,11 +191,9 @@ def _spelt(name: str) -> str:
 def _whole(address: str, default: str) -> str:
     """`host:port` as an address; where a server listens is not always where it can be reached."""
     whole = address if "://" in address else f"http://{address}"
-    try:
-        parts = urlsplit(whole)
-        host = parts.hostname
-    except ValueError:
+    host = host_of(whole)
+    if host is None:
         return address
     if host in ("0.0.0.0", "::"):
         whole = whole.replace("0.0.0.0" if host == "0.0.0.0" else "[::]", "127.0.0.1", 1)
-    return whole.rstrip("/") + (urlsplit(default).path if parts.path in ("", "/") else "")
+    return whole.rstrip("/") + (urlsplit(default).path if urlsplit(whole).path in ("", "/") else "")

@@ -15,12 +15,14 @@ from pilothouse_agent.kernel.request import Delta, Failed, Finished, ModelLimits
 from pilothouse_agent.models.catalogue import Catalogue, ModelFacts
 from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.credentials import Credential, Credentials, KeyMissing, KeySource
+from pilothouse_agent.models.ledger import Ledger
 from pilothouse_agent.models.provider_config import ProviderConfig
 from pilothouse_agent.models.provider_reader import read_providers, secret_variables
+from pilothouse_agent.models.running_models import NotRunning, running_models
 from pilothouse_agent.models.scripted import ScriptedModel
 from pilothouse_agent.models.wire_formats import Provider, make_provider
 
-__all__ = ["ModelRegistry", "Offer", "Unusable", "default_registry"]
+__all__ = ["ModelRegistry", "Offer", "Provider", "Unusable", "default_registry"]
 
 _PRICE_WAIT = 5.0
 """Seconds the end of an answer may be held back until prices are there; the first one only."""
@@ -70,6 +72,7 @@ class ModelRegistry:
         self._configs = dict(configs)
         self._credentials = credentials
         self._timeouts = timeouts
+        self.ledger = Ledger()
         self._scripted = scripted
         self._catalogue = catalogue or Catalogue(self._configs)
         self._making: dict[str, asyncio.Lock] = {}
@@ -90,10 +93,11 @@ class ModelRegistry:
         kept = {name: config for name, config in self._configs.items() if configs.get(name) == config}
         self._configs = {**configs, **kept}
         self._timeouts = timeouts
+        self._scripted.idle = timeouts.idle
         self._catalogue.configure(self._configs)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent]:
-        """The usage of the terminal event has the cost, where it is known."""
+        """The usage of the terminal event has the cost, where it is known, and is noted in the ledger."""
         try:
             provider = await self._provider(request.model)
         except (_NoProvider, KeyMissing) as error:
@@ -103,7 +107,7 @@ class ModelRegistry:
         async with contextlib.aclosing(provider.stream(request)) as events:
             async for event in events:
                 if type(event) is not Delta and isinstance(event, Finished | Failed):
-                    event = await self._ended(event, request.model)
+                    event = await self._ended(event, request)
                 yield event
 
     def limits(self, model: str) -> ModelLimits:
@@ -130,7 +134,7 @@ class ModelRegistry:
     async def offers(self, provider: str | None = None) -> list[Offer]:
         """One provider with all its models, or all providers, and the models of those that can be used.
 
-        May ask the keyring.
+        May ask the keyring, and servers on this machine for their models.
         """
         await self._catalogue.load()
         chosen = [config for name, config in self._configs.items() if provider in (None, name)]
@@ -187,13 +191,14 @@ class ModelRegistry:
             config.idle or max(config.patience, self._timeouts.idle),
         )
 
-    async def _ended(self, event: Finished | Failed, model: str) -> Finished | Failed:
-        made = self._made.get(model.partition("/")[0])
+    async def _ended(self, event: Finished | Failed, request: ModelRequest) -> Finished | Failed:
+        made = self._made.get(request.model.partition("/")[0])
         if isinstance(event, Failed) and event.error.kind == "auth" and made is not None:
             self._forget_key(made)
-        if event.usage is None or made is None:
-            return event
-        return replace(event, usage=await self._priced(event.usage, model))
+        if event.usage is not None:
+            event = replace(event, usage=await self._priced(event.usage, request.model))
+        self.ledger.add(request.session_id, request.model, request.purpose, event.usage)
+        return event
 
     def _forget_key(self, made: _Made) -> None:
         """A refused key that can change while we run is asked for again at the next request."""
@@ -209,15 +214,26 @@ class ModelRegistry:
         return replace(usage, cost=self._catalogue.cost(model, usage))
 
     async def _offer(self, config: ProviderConfig, *, whole: bool) -> Offer:
-        source, reason = self._credentials.source(config), None
-        if source is None and config.needs_key:
-            found = await self._credentials.find(config)
-            source = found.source if found is not None else None
-            reason = None if found is not None else _needs_key(config)
+        source, reason, running = self._credentials.source(config), None, tuple[str, ...]()
+        try:
+            if source is None and config.needs_key:
+                found = await self._credentials.find(config)
+                source = found.source if found is not None else None
+                reason = None if found is not None else _needs_key(config)
+            elif config.on_this_machine:
+                running = await running_models(config, self._key_at_hand(config))
+        except (KeyMissing, NotRunning) as error:
+            reason = str(error)
         if reason is not None and not whole:
             return Offer(config.name, source, reason)
-        models = await asyncio.to_thread(self._catalogue.offered, config.name)
+        models = await asyncio.to_thread(self._catalogue.offered, config.name, running)
         return Offer(config.name, source, reason, tuple(models))
+
+    def _key_at_hand(self, config: ProviderConfig) -> str:
+        """The key, where nothing has to be run for it."""
+        made = self._made.get(config.name)
+        credential = self._credentials.at_hand(config) or (made.credential if made is not None else None)
+        return credential.key if credential is not None else ""
 
     def _unknown(self, model: str) -> str:
         known = ", ".join(sorted(self.providers))

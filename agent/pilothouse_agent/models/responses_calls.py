@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.request import Delta, StreamEvent, ToolExtra
 from pilothouse_agent.models.answer_reader import kept, word
+from pilothouse_agent.models.legal import own_name
 from pilothouse_agent.models.wire_json import encode
 
 __all__ = ["CALL_TYPES", "ResponsesCalls"]
@@ -16,14 +17,13 @@ _SENT_BACK = ("type", "id", "namespace")
 
 
 class _Call:
-    __slots__ = ("block", "got", "held", "id", "name", "told")
+    __slots__ = ("block", "heard", "id", "name", "told")
 
     def __init__(self) -> None:
         self.id = ""
         self.name = ""
-        self.held = ""
-        self.got = False
-        """Whether any text of its arguments has come."""
+        self.heard: list[str] = []
+        """The text of its arguments, as it came."""
         self.told = False
         """Whether what goes back with it was handed out."""
         self.block: int | None = None
@@ -52,16 +52,15 @@ class ResponsesCalls:
 
     def more(self, index: int, text: str) -> list[StreamEvent]:
         call = self._call(index)
-        call.got = call.got or bool(text)
-        if call.block is None:
-            call.held += text
+        call.heard.append(text)
+        if call.block is None or not text:
             return []
-        return [Delta("toolCall", call.block, text, call.id, call.name)] if text else []
+        return [Delta("toolCall", call.block, text, call.id, call.name)]
 
     def whole(self, index: int, arguments: JsonValue) -> list[StreamEvent]:
-        """All of the arguments, for a call of which nothing has come piece by piece."""
-        call = self._calls.get(index)
-        return [] if call is not None and call.got else self.more(index, _text(arguments))
+        """All of the arguments, of which only what has not come piece by piece is taken."""
+        text, heard = _text(arguments), "".join(self._call(index).heard)
+        return self.more(index, text[len(heard) :]) if text.startswith(heard) else []
 
     def finish(self, index: int, item: JsonObject) -> list[StreamEvent]:
         """The item as it ended."""
@@ -78,16 +77,15 @@ class ResponsesCalls:
     def end(self) -> list[StreamEvent]:
         """The calls that were waiting for a name or an id that has not come."""
         waiting = [call for call in self._calls.values() if call.block is None]
-        return [event for call in waiting if call.name or call.held for event in self._release(call)]
+        return [event for call in waiting if call.name or any(call.heard) for event in self._release(call)]
 
     def _call(self, index: int) -> _Call:
         return self._calls.setdefault(index, _Call())
 
     def _release(self, call: _Call) -> list[StreamEvent]:
         call.block = self._new_block()
-        call.name = self._names.get(call.name, call.name)
-        held, call.held = call.held, ""
-        return [Delta("toolCall", call.block, held, call.id, call.name)]
+        call.name = own_name(call.name, self._names)
+        return [Delta("toolCall", call.block, "".join(call.heard), call.id, call.name)]
 
     def _extra(self, item: JsonObject) -> JsonObject | None:
         back = {name: item[name] for name in _SENT_BACK if item.get(name)}

@@ -24,7 +24,7 @@ from pilothouse_agent.kernel.messages import (
     UserMessage,
 )
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
-from pilothouse_agent.models.history import settled
+from pilothouse_agent.models.history import SettledHistory
 from pilothouse_agent.models.legal import ToolNames, digest, legal_arguments, legal_name
 from pilothouse_agent.models.model_traits import ModelTraits
 from pilothouse_agent.models.pieces import Pieces
@@ -70,6 +70,7 @@ class ResponsesRequests:
     def __init__(self) -> None:
         self._pieces = _pieces(images=True)
         self._blind_pieces = _pieces(images=False)
+        self._history = SettledHistory()
         self._names = ToolNames()
         self._tools: tuple[tuple[ToolSpec, ...], bytes] = ((), b"")
 
@@ -107,7 +108,7 @@ class ResponsesRequests:
         back = request.model if "thoughts" not in conceded else None
         items: list[bytes] = []
         answers = False
-        for message in settled(request.messages):
+        for message in self._history.settled(request.messages):
             piece = piece_of(message)
             wire = piece.own if piece.own and piece.model == back else piece.plain
             if wire:

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.messages import Usage
-from pilothouse_agent.kernel.request import Delta, Failed, Finished, ProviderStop, StreamEvent, ThinkingData
-from pilothouse_agent.models.answer_reader import AnswerReader, kept
+from pilothouse_agent.kernel.request import Delta, Failed, Finished, ProviderStop, ThinkingData
+from pilothouse_agent.models.answer_reader import AnswerReader, kept, word
 from pilothouse_agent.models.errors import Source, own_error
 from pilothouse_agent.models.responses_calls import CALL_TYPES, ResponsesCalls
 from pilothouse_agent.models.token_counts import first_count
@@ -88,7 +88,7 @@ class ResponsesStream(AnswerReader):
 
     def _close(self) -> None:
         if self._ending is not None and self._error is None:
-            self._call(self._calls.end())
+            self._put_all(self._calls.end())
 
     def _finished(self) -> Finished | Failed | None:
         if self._ending is None:
@@ -133,17 +133,17 @@ class ResponsesStream(AnswerReader):
     def _arguments_delta(self, event: JsonObject) -> None:
         delta = event.get("delta")
         if isinstance(delta, str):
-            self._call(self._calls.more(self._index(event), delta))
+            self._put_all(self._calls.more(self._index(event), delta))
 
     def _arguments_done(self, event: JsonObject) -> None:
-        self._call(self._calls.whole(self._index(event), event.get("arguments", event.get("input"))))
+        self._put_all(self._calls.whole(self._index(event), event.get("arguments", event.get("input"))))
 
     def _item_added(self, event: JsonObject) -> None:
         index, item = self._index(event), event.get("item")
         if isinstance(item, dict):
             self._note_id(item, index)
             if item.get("type") in CALL_TYPES:
-                self._call(self._calls.start(index, item))
+                self._put_all(self._calls.start(index, item))
 
     def _item_done(self, event: JsonObject) -> None:
         item = event.get("item")
@@ -154,8 +154,8 @@ class ResponsesStream(AnswerReader):
 
     def _began(self, event: JsonObject) -> None:
         response = event.get("response")
-        if isinstance(response, dict) and isinstance(model := response.get("model"), str) and model:
-            self._model = model
+        if isinstance(response, dict):
+            self._model = word(response.get("model")) or self._model
 
     def _ended(self, event: JsonObject) -> None:
         """The last event has the whole response; what of it has been heard already is not taken twice."""
@@ -186,7 +186,7 @@ class ResponsesStream(AnswerReader):
             case "reasoning":
                 self._take_thinking(index, item)
             case "function_call" | "custom_tool_call":
-                self._call(self._calls.finish(index, item))
+                self._put_all(self._calls.finish(index, item))
             case _:
                 pass
 
@@ -201,7 +201,7 @@ class ResponsesStream(AnswerReader):
         back = {name: item[name] for name in _SENT_BACK if name in item}
         data = kept({"item": back, "model": self._asked})
         if data is not None:
-            self._put(ThinkingData(self._thinking_block(index), data=data, origin=ORIGIN))
+            self._out.append(ThinkingData(self._thinking_block(index), data=data, origin=ORIGIN))
 
     def _say(self, place: Place, text: JsonValue) -> None:
         if not isinstance(text, str) or not text:
@@ -249,10 +249,6 @@ class ResponsesStream(AnswerReader):
         if index not in self._thoughts:
             self._thoughts[index] = self._new_block()
         return self._thoughts[index]
-
-    def _call(self, events: list[StreamEvent]) -> None:
-        for event in events:
-            self._put(event)
 
     def _place(self, kind: Literal["text", "summary", "thought"], event: JsonObject, part: str) -> Place:
         index = event.get(part)

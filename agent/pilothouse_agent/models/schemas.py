@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import cast
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
@@ -12,6 +13,9 @@ __all__ = ["object_schema", "reduced_schema"]
 _UNIONS = ("allOf", "anyOf", "oneOf")
 _NOT_AT_THE_TOP = (*_UNIONS, "not", "enum", "const", "$ref")
 _DEEPEST = 40
+_MOST_PARTS = 200
+_MOST_PLACES = 2_000
+"""Types that refer to each other would else be written out without end."""
 _KEPT = (
     "description",
     "minItems",
@@ -29,7 +33,7 @@ def object_schema(schema: JsonObject | None) -> JsonObject:
     """A schema that is plainly an object's: no provider takes a union or a reference at the top."""
     schema = schema or {}
     whole: JsonObject = {"type": "object", "properties": {}}
-    for part in _parts(schema, schema, ()):
+    for part in islice(_parts(schema, schema, ()), _MOST_PARTS):
         _add(whole, part)
     whole["type"] = "object"
     return whole
@@ -78,11 +82,15 @@ def _without_required(part: JsonObject) -> JsonObject:
 class _Reduction:
     def __init__(self, root: JsonObject) -> None:
         self._root = root
+        self._places = 0
 
     def of(self, schema: JsonValue, inside: tuple[str, ...]) -> JsonObject:
         """`inside`: the references that lead here, and a dash for each level."""
-        if not isinstance(schema, dict) or len(inside) > _DEEPEST:
-            return {"type": "object" if len(inside) > _DEEPEST else "string"}
+        self._places += 1
+        if len(inside) > _DEEPEST or self._places > _MOST_PLACES:
+            return {"type": "object"}
+        if not isinstance(schema, dict):
+            return {"type": "string"}
         united = _merged(schema)
         reference = united.get("$ref")
         if isinstance(reference, str):
@@ -122,7 +130,7 @@ class _Reduction:
             one["properties"] = cast("JsonObject", properties)
             required = schema.get("required")
             if isinstance(required, list):
-                one["required"] = [name for name in required if name in properties]
+                one["required"] = [name for name in required if isinstance(name, str) and name in properties]
         elif kind == "array":
             one["items"] = self.of(schema.get("items"), (*inside, "-"))
         return one

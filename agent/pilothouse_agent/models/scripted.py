@@ -71,8 +71,8 @@ class ScriptedModel:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`log`: a file each request is appended to. `idle`: seconds after which a stall is a failure."""
+        self.idle = idle
         self._log = log
-        self._idle = idle
         self._sleep = sleep
         self._requests = NeutralRequests()
         self._playbacks: dict[tuple[str, str], _Playback] = {}
@@ -91,8 +91,8 @@ class ScriptedModel:
                 await asyncio.sleep(0)
             yield delta
         if turn.stall:
-            await self._sleep(self._idle)
-        yield _terminal(turn, self._idle)
+            await self._sleep(self.idle)
+        yield _terminal(turn, self.idle)
 
     def limits(self, model: str) -> ModelLimits:
         return ModelLimits()

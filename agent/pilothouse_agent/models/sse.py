@@ -67,6 +67,8 @@ class SseReader:
         for line in lines:
             if line[:6] == b"data: ":
                 data.append(line[6:])
+            elif line[:7] == b"event: ":
+                self._name = line[7:].decode("utf-8", "replace")
             elif line:
                 self._field(line)
             elif data:

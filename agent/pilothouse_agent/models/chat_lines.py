@@ -1,0 +1,94 @@
+"""The messages of a chat request as JSON, one after another, with what strict servers want between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pilothouse_agent.kernel.messages import ModelMessage, ToolResultMessage, UserMessage
+from pilothouse_agent.models.chat_dialect import ChatDialect
+from pilothouse_agent.models.history import is_continued
+from pilothouse_agent.models.pieces import Pieces
+from pilothouse_agent.models.wire_json import encode
+
+__all__ = ["ChatLines", "ChatPiece"]
+
+_BEGIN = encode({"role": "user", "content": "(The conversation begins with your answer.)"})
+_CONTINUE = encode({"role": "user", "content": "Go on."})
+_NOTED = encode({"role": "assistant", "content": "Noted."})
+
+
+class ChatPiece(NamedTuple):
+    plain: bytes
+    """The message as any model may see it; empty when nothing of it is to be sent."""
+    own: bytes = b""
+    """The message with what its own model wants back, if there is any."""
+    model: str = ""
+    """The model that `own` is for."""
+    images: bytes = b""
+    """Parts of a tool result that only a user message may carry, joined with commas."""
+
+
+class ChatLines:
+    """Of one history for one model. A history that has grown is gone on with, any other begun anew."""
+
+    def __init__(self, dialect: ChatDialect, pieces: Pieces[ChatPiece], model: str) -> None:
+        self.model = model
+        self.pieces = pieces
+        self._dialect = dialect
+        self._begin()
+
+    def of(self, history: Sequence[ModelMessage]) -> list[bytes]:
+        """The lines of a whole request but for the system message."""
+        if not is_continued(self._history, history):
+            self._begin()
+        for message in history[len(self._history) :]:
+            self._add_message(message)
+        self._history = history
+        return [*self._lines, *self._ending()]
+
+    def _begin(self) -> None:
+        self._history: Sequence[ModelMessage] = ()
+        self._lines: list[bytes] = []
+        self._last = ""
+        """The role of the last line."""
+        self._images: list[bytes] = []
+        """Of the tool results that the lines end with."""
+
+    def _add_message(self, message: ModelMessage) -> None:
+        piece = self.pieces.of(message)
+        if isinstance(message, ToolResultMessage):
+            if piece.images:
+                self._images.append(piece.images)
+            self._add("tool", piece.plain)
+            return
+        if self._images:
+            self._add("user", _image_message(self._images))
+            self._images = []
+        wire = piece.own if piece.own and piece.model == self.model else piece.plain
+        if wire:
+            self._add("user" if isinstance(message, UserMessage) else "assistant", wire)
+
+    def _add(self, role: str, line: bytes) -> None:
+        self._lines += [*self._before(role), line]
+        self._last = role
+
+    def _before(self, role: str) -> list[bytes]:
+        if role == "assistant" and not self._last:
+            return [_BEGIN]
+        return [_NOTED] if role == "user" and self._needs_answer() else []
+
+    def _needs_answer(self) -> bool:
+        if self._last == "tool":
+            return not self._dialect.user_after_tool
+        return self._last == "user" and self._dialect.alternating
+
+    def _ending(self) -> list[bytes]:
+        """What this request needs behind the history, and the next one will not."""
+        if self._images:
+            return [*self._before("user"), _image_message(self._images)]
+        return [_CONTINUE] if self._last == "assistant" else []
+
+
+def _image_message(images: list[bytes]) -> bytes:
+    return b'{"role":"user","content":[' + b",".join(images) + b"]}"

@@ -1,0 +1,232 @@
+"""What is known of models, from where, and what a request costs."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from pilothouse_agent.kernel.messages import Usage
+from pilothouse_agent.kernel.request import ModelLimits
+from pilothouse_agent.models.catalogue import Catalogue, ModelFacts
+from pilothouse_agent.models.families import Family, converses, family_of
+from pilothouse_agent.models.model_traits import ModelTraits
+from pilothouse_agent.models.price_data import Listed, PriceData, Prices, load_price_data
+from pilothouse_agent.models.provider_config import ProviderConfig
+from pilothouse_agent.models.provider_reader import read_providers
+
+NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
+ADDRESS = "https://models.example/v1"
+DOLLARS = Prices(Decimal(3), Decimal(15))
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A model of the price data."""
+
+    context_window: int | None = None
+    dollars: Prices = field(default_factory=Prices)
+
+    def prices(self, when: datetime) -> Prices:
+        assert when == NOON
+        return self.dollars
+
+    def cost(self, usage: Usage, when: datetime) -> Decimal | None:
+        return None if usage.input is None else Decimal(usage.input)
+
+
+class _Data:
+    def __init__(self, rows: Mapping[str, _Row]) -> None:
+        self.rows = rows
+
+    def find(self, address: str, model: str) -> Listed | None:
+        return self.rows.get(model) if address == ADDRESS else None
+
+    def offered(self, address: str) -> Iterator[tuple[str, Listed]]:
+        yield from self.rows.items() if address == ADDRESS else ()
+
+
+def _configs(**models: Any) -> dict[str, ProviderConfig]:
+    entries: dict[str, Any] = {"x": {"baseUrl": ADDRESS, "models": models}, "y": {"baseUrl": "https://y/v1"}}
+    configs, problems = read_providers(entries, {})
+    assert problems == []
+    return configs
+
+
+async def _catalogue(rows: Mapping[str, _Row], **models: Any) -> Catalogue:
+    catalogue = Catalogue(_configs(**models), load=lambda: _Data(rows), now=lambda: NOON)
+    async with asyncio.timeout(5):
+        await catalogue.load()
+    return catalogue
+
+
+async def test_the_users_word_counts_before_family_and_price_data() -> None:
+    catalogue = await _catalogue(
+        {"gpt-4o": _Row(128_000, DOLLARS), "gpt-4o-mini": _Row(128_000, DOLLARS)},
+        **{"gpt-4o": {"contextWindow": 1000, "images": False, "inputPrice": 1, "outputPrice": "2.5"}},
+    )
+    assert catalogue.facts("x/gpt-4o") == ModelFacts(
+        1000, 16384, images=False, thinking=False, prices=Prices(Decimal(1), Decimal("2.5"))
+    )
+    assert catalogue.facts("x/gpt-4o-mini") == ModelFacts(
+        128_000, 16384, images=True, thinking=False, prices=DOLLARS
+    )
+
+
+async def test_of_an_unknown_model_nothing_is_assumed() -> None:
+    catalogue = await _catalogue({})
+    assert catalogue.facts("x/unheard-of") == ModelFacts()
+    assert catalogue.traits("x/unheard-of") == ModelTraits()
+    assert catalogue.cost("x/unheard-of", Usage(1, 1)) is None
+    assert catalogue.facts("nobody/m") == ModelFacts()
+
+
+async def test_the_same_model_elsewhere_has_no_price() -> None:
+    catalogue = await _catalogue({"m": _Row(9, DOLLARS)})
+    assert (catalogue.facts("x/m"), catalogue.facts("y/m")) == (ModelFacts(9, prices=DOLLARS), ModelFacts())
+
+
+async def test_formats_are_told_the_limits_and_what_the_user_capped() -> None:
+    catalogue = await _catalogue({"m": _Row(9)}, m={"maxOutput": 5, "thinking": False})
+    assert catalogue.traits("x/m") == ModelTraits(ModelLimits(9, 5), thinking=False, output_cap=5)
+    assert catalogue.traits("x/gpt-4o") == ModelTraits(ModelLimits(None, 16384), thinking=False)
+
+
+async def test_what_is_known_grows_when_the_price_data_is_there() -> None:
+    catalogue = Catalogue(_configs(), load=lambda: _Data({"m": _Row(9)}), now=lambda: NOON)
+    before = catalogue.traits("x/m").limits
+    await catalogue.load()
+    assert (before, catalogue.traits("x/m").limits) == (ModelLimits(), ModelLimits(9))
+
+
+async def test_new_settings_count_at_once() -> None:
+    catalogue = await _catalogue({}, m={"contextWindow": 1})
+    assert catalogue.traits("x/m").limits.context_window == 1
+    catalogue.configure(_configs(m={"contextWindow": 2}))
+    assert catalogue.traits("x/m").limits.context_window == 2
+
+
+async def test_price_data_that_cannot_be_loaded_is_done_without(caplog: pytest.LogCaptureFixture) -> None:
+    def load() -> PriceData:
+        raise ImportError("no genai_prices")
+
+    catalogue = Catalogue(_configs(m={"contextWindow": 1}), load=load)
+    await catalogue.load()
+    assert catalogue.traits("x/m").limits.context_window == 1
+    assert [record.getMessage() for record in caplog.records] == [
+        "The price data cannot be used: no genai_prices"
+    ]
+
+
+USAGES: dict[str, tuple[Usage, str | None]] = {
+    "all kinds": (Usage(1_000, 10, cache_read=600, cache_write=300), "0.0017"),
+    "no caching": (Usage(1_000_000, 0), "1"),
+    "more cached than sent": (Usage(1, 0, cache_read=1_000_000), "0.5"),
+    "no output told": (Usage(10), None),
+    "nothing told": (Usage(), None),
+}
+
+
+@pytest.mark.parametrize("name", USAGES)
+async def test_a_users_prices_are_counted_exactly(name: str) -> None:
+    usage, cost = USAGES[name]
+    prices = {"inputPrice": 1, "outputPrice": 100, "cacheReadPrice": "0.5", "cacheWritePrice": 1}
+    catalogue = await _catalogue({}, m=prices)
+    assert catalogue.cost("x/m", usage) == (None if cost is None else Decimal(cost))
+
+
+async def test_cached_tokens_cost_as_others_where_no_price_says_otherwise() -> None:
+    catalogue = await _catalogue({}, m={"inputPrice": 1, "outputPrice": 0})
+    assert catalogue.cost("x/m", Usage(1_000_000, 5, cache_read=400_000)) == Decimal(1)
+
+
+async def test_half_a_price_of_the_user_is_none() -> None:
+    catalogue = await _catalogue({"m": _Row(dollars=DOLLARS)}, m={"inputPrice": 1})
+    assert (catalogue.facts("x/m").prices, catalogue.cost("x/m", Usage(7, 1))) == (DOLLARS, Decimal(7))
+
+
+async def test_models_to_talk_to_are_offered_the_users_first() -> None:
+    rows = {name: _Row(1, DOLLARS) for name in ("m", "m-tts", "text-embedding-3", "z")}
+    catalogue = await _catalogue(rows, mine={})
+    assert [name for name, _ in catalogue.offered("x")] == ["x/mine", "x/m", "x/z"]
+    assert catalogue.offered("y") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("claude-sonnet-4-5", Family(64_000, images=True, thinking=True)),
+        ("claude-opus-4-1-20250805", Family(32_000, images=True, thinking=True)),
+        ("anthropic/claude-3.5-haiku", Family(8_192, images=True, thinking=False)),
+        ("GPT-5.2", Family(128_000, images=True, thinking=True)),
+        ("o3-mini", Family(100_000, images=False, thinking=True)),
+        ("gpt-4-0613", Family(8_192, images=False, thinking=False)),
+        ("gemini-3-flash", Family(65_536, images=True, thinking=True)),
+        ("my-own", Family()),
+    ],
+)
+def test_a_family_is_known_by_its_name(name: str, family: Family) -> None:
+    assert family_of(name) == family
+
+
+def test_models_that_do_not_converse_are_known_by_their_names() -> None:
+    names = [
+        "gpt-4o",
+        "openai/gpt-4o-audio-preview",
+        "text-embedding-3-large",
+        "claude-opus-4-5",
+        "whisper-1",
+    ]
+    assert [name for name in names if converses(name)] == ["gpt-4o", "claude-opus-4-5"]
+
+
+@pytest.mark.slow
+def test_the_packaged_prices_are_found_by_address() -> None:
+    data = load_price_data()
+    sonnet = data.find("https://api.anthropic.com", "claude-sonnet-4-5")
+    assert sonnet is not None
+    assert sonnet.context_window == 200_000
+    assert sonnet.prices(NOON) == Prices(Decimal(3), Decimal(15), Decimal("0.3"), Decimal("3.75"))
+    usage = Usage(1_000, 100, cache_read=400, cache_write=100)
+    assert sonnet.cost(usage, NOON) == Decimal("0.003495")
+    assert data.find("http://127.0.0.1:8080/v1", "claude-sonnet-4-5") is None
+    assert data.find("https://api.anthropic.com", "unheard-of") is None
+    assert "claude-sonnet-4-5" in dict(data.offered("https://api.anthropic.com"))
+
+
+@pytest.mark.slow
+def test_an_impossible_usage_has_no_price() -> None:
+    gpt = load_price_data().find("https://api.openai.com/v1", "gpt-4o")
+    assert gpt is not None
+    assert gpt.cost(Usage(10, 1, cache_read=50), NOON) is None
+    assert gpt.cost(Usage(10), NOON) is None
+
+
+@pytest.mark.slow
+def test_loading_prices_never_goes_to_the_network() -> None:
+    script = """
+        import sys
+        from datetime import UTC, datetime
+        from pilothouse_agent.kernel.messages import Usage
+        from pilothouse_agent.models.price_data import load_price_data
+
+        def refuse(event, arguments):
+            if event.startswith(("socket.connect", "socket.getaddrinfo")):
+                raise SystemExit(f"it wanted to go to {arguments}")
+
+        sys.addaudithook(refuse)
+        found = load_price_data().find("https://api.openai.com/v1", "gpt-4o")
+        print(found.cost(Usage(1_000_000, 0), datetime.now(UTC)))
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=30
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "2.50\n", "")

@@ -1,0 +1,65 @@
+"""Framing of events as servers really do it: the same for each format."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+
+import pytest
+
+from support.asking import MakeProvider, Seen, ask, model_request, seen
+from support.model_server import Answer, ModelServer, chat_body, finish_chunk, text_chunk
+from support.typed_events import answer, block, delta, message, text_delta
+
+TEXT = "Hello,\u2028 wörld\u0085 👋"
+"""With separators that end no line."""
+BODIES = {
+    "openai-chat": chat_body(text_chunk("Hello,\u2028 "), text_chunk("wörld\u0085 👋"), finish_chunk()),
+    "openai": answer(text_delta("Hello,\u2028 "), text_delta("wörld\u0085 👋")),
+    "anthropic": message(
+        *block({"type": "text", "text": ""}, delta("text", "Hello,\u2028 "), delta("text", "wörld\u0085 👋"))
+    ),
+}
+
+FRAMINGS: dict[str, Callable[[bytes], bytes]] = {
+    "as it should be": bytes,
+    "crlf": lambda body: body.replace(b"\n", b"\r\n"),
+    "cr alone": lambda body: body.replace(b"\n", b"\r"),
+    "ends of lines mixed": lambda body: body.replace(b"\n\n", b"\r\n\r"),
+    "byte order mark": lambda body: b"\xef\xbb\xbf" + body,
+    "no blank after the colon": lambda body: body.replace(b"data: ", b"data:"),
+    "two blanks after the colon": lambda body: body.replace(b"data: ", b"data:  "),
+    "comments everywhere": lambda body: b": wait\n\n" + body.replace(b"data:", b": ping\ndata:"),
+    "ids, retries and fields nobody knows": lambda body: body.replace(b"data:", b"id: 7\nretry: 3\nx\ndata:"),
+    "events without data": lambda body: b"event: x\n\ndata:\n\ndata: \n\n" + body,
+    "an object over several data lines": lambda body: body.replace(b', "', b',\ndata: "', 1),
+    "blank lines first": lambda body: b"\n\r\n\n" + body,
+    "no last blank line": lambda body: body.rstrip(b"\n"),
+    "DONE at the end": lambda body: body + b"data: [DONE]\n\n",
+    "DONE between blanks": lambda body: body + b"data:   [DONE]  \n\n",
+    "data after the end": lambda body: body + body,
+    "JSON that is no event": lambda body: b"data: null\n\ndata: [1]\n\ndata: 7\n\ndata: {}\n\n" + body,
+    "words between events": lambda body: b"data: keep-alive\n\n" + body,
+}
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize("wire", BODIES)
+async def test_the_same_text_comes_out_however_events_are_framed(
+    wire: str, framing: str, server: ModelServer, provider: MakeProvider
+) -> None:
+    body = FRAMINGS[framing](BODIES[wire])
+    server.play(Answer.of(body), Answer.of(body, cut=1))
+    asked = provider(wire)
+    answers = [seen(await ask(asked, model_request(model=f"{wire}/m"))) for _ in range(2)]
+    assert answers == [Seen(TEXT)] * 2
+
+
+@pytest.mark.parametrize("wire", BODIES)
+@pytest.mark.parametrize("content_type", ["application/json", "application/octet-stream", "text/plain"])
+async def test_a_stream_under_a_wrong_type_and_compressed_is_read_all_the_same(
+    content_type: str, wire: str, server: ModelServer, provider: MakeProvider
+) -> None:
+    headers = {"content-type": content_type, "content-encoding": "gzip"}
+    server.play(Answer.of(gzip.compress(BODIES[wire]), cut=7, headers=headers))
+    assert seen(await ask(provider(wire), model_request(model=f"{wire}/m"))) == Seen(TEXT)
