@@ -5,13 +5,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from pilothouse_agent.files.equal_ends import equal_ends
 from pilothouse_agent.files.lines import split_lines
 from pilothouse_agent.kernel.tooling import FileDiff, Hunk
 
-__all__ = ["Change", "changes", "count_changed", "diff_file", "diff_texts"]
+__all__ = ["Change", "changes", "count_changed", "diff_file", "diff_texts", "text_changes"]
 
 _MOST_PAIRS = 20_000
 """Pairs of equal lines to weigh at most between two anchors; above it the whole gap is one change."""
@@ -40,11 +42,26 @@ def changes(old: list[str], new: list[str]) -> list[Change]:
     return found
 
 
+def text_changes(old: str, new: str) -> list[Change]:
+    """`changes` of the lines of two texts, at the cost of the part that differs."""
+    top, bottom = equal_ends(old, new)
+    found = changes(split_lines(old[top : len(old) - bottom]), split_lines(new[top : len(new) - bottom]))
+    return [_moved(change, old.count("\n", 0, top)) for change in found]
+
+
 def diff_texts(old: str, new: str, *, context: int = 3) -> tuple[Hunk, ...]:
-    old_lines, new_lines = split_lines(old), split_lines(new)
+    top, bottom = equal_ends(old, new)
+    for _ in range(context):
+        top = old.rfind("\n", 0, max(top - 1, 0)) + 1
+        line_end = old.find("\n", len(old) - bottom)
+        bottom = len(old) - line_end - 1 if line_end >= 0 else 0
+    above = old.count("\n", 0, top)
+    old_lines = split_lines(old[top : len(old) - bottom])
+    new_lines = split_lines(new[top : len(new) - bottom])
     return tuple(
-        _hunk(group, old_lines, new_lines, context)
+        replace(hunk, old_start=hunk.old_start + above, new_start=hunk.new_start + above)
         for group in _groups(changes(old_lines, new_lines), context)
+        for hunk in [_hunk(group, old_lines, new_lines, context)]
     )
 
 
@@ -57,6 +74,10 @@ def count_changed(hunks: tuple[Hunk, ...]) -> tuple[int, int]:
     """Lines added and lines removed."""
     marks = Counter(line[0] for hunk in hunks for line in hunk.lines)
     return marks["+"], marks["-"]
+
+
+def _moved(change: Change, lines: int) -> Change:
+    return Change(*(place + lines for place in change))
 
 
 def _trimmed(old: list[str], new: list[str], part: Change) -> Change:

@@ -75,14 +75,19 @@ class Disk:
                 _check_size(len(data))
         return Loaded(bytes(data), status)
 
-    def create(self, path: str, data: bytes, gate: Gate) -> None:
-        """Make a file and its folders. Raises `FileExistsError` for anything already there, links too."""
+    def create(self, path: str, data: bytes, gate: Gate, *, mode: int | None = None) -> None:
+        """Make a file and its folders. Raises `FileExistsError` for anything already there, links too.
+
+        Without `mode` it gets the one that new files get.
+        """
         folder = os.path.dirname(path)
         _make_folder(folder)
         self._sweep(folder)
         with open_draft(folder, data, like=None, anonymous=self._anonymous) as draft:
             gate.pass_or_abandon()
             draft.publish(path)
+            if mode is not None:
+                os.chmod(path, mode)
 
     def replace(self, path: str, data: bytes, loaded: Loaded, gate: Gate) -> None:
         """Put `data` in the place of what was loaded. Raises `Overtaken`."""

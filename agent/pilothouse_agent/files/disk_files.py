@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -19,6 +19,7 @@ from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.planned import PlannedTexts
 from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.files.record import ReadRecord, Spans, carry_over
+from pilothouse_agent.files.recorder import ChangeRecorder, Remains
 from pilothouse_agent.kernel.ports import FileChange, FileText, PlannedFiles, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
 
@@ -30,6 +31,7 @@ class _Done:
     change: FileChange
     note: Callable[[ReadRecord], None]
     """Puts into the record what the model knows by this change."""
+    remains: Remains | None = None
 
 
 _Resolve: TypeAlias = Callable[[], Sequence[str]]
@@ -48,12 +50,14 @@ class DiskFiles:
         write_limit: float = 30.0,
         disk: Disk | None = None,
         open_files: OpenFiles | None = None,
+        recorder: ChangeRecorder | None = None,
     ) -> None:
         """`display` shortens paths in messages; `write_limit` is in seconds (kernel.md T7).
 
-        Files that `open_files` holds are read and changed there.
+        Files that `open_files` holds are read and changed there; `recorder` is told of every change.
         """
         self._open_files = open_files
+        self._recorder = recorder
         self.record = ReadRecord()
         """What this session's model knows; shared with a port that is laid over this one."""
         self._queue = queue
@@ -94,11 +98,23 @@ class DiskFiles:
 
         return await self._relocate([path, new_path], resolve, work, scope)
 
-    async def delete(self, path: str, scope: WriteScope) -> FileChange:
-        """A link is deleted itself, not what it leads to. `before` is None for what is not text."""
+    async def delete(self, path: str, scope: WriteScope, *, only: str | None = None) -> FileChange:
+        """A link is deleted itself, not what it leads to. `before` is None for what is not text.
+
+        With `only` a file that holds another text is refused.
+        """
 
         def work(paths: Sequence[str], gate: Gate) -> _Done:
-            return self._delete(paths[0], gate)
+            return self._delete(paths[0], gate, only)
+
+        return await self._relocate([path], lambda: [_own_path(path)], work, scope)
+
+    async def bring_back(self, path: str, remains: Remains, scope: WriteScope) -> FileChange:
+        """Make a deleted file anew, byte for byte, never over another."""
+
+        def work(paths: Sequence[str], gate: Gate) -> _Done:
+            text = self._texts.bring_back(paths[0], remains, gate)
+            return _Done(FileChange(paths[0], "create", "disk", None, text), lambda _: None)
 
         return await self._relocate([path], lambda: [_own_path(path)], work, scope)
 
@@ -138,16 +154,19 @@ class DiskFiles:
     ) -> FileChange:
         if self._open_files is not None and await self._open_files.holds(real):
             done = await self._open_files.change(real, change, scope)
-            await asyncio.to_thread(self._note_change, done, whole=whole)
+            await self._record(_Done(done, lambda _: None), scope)
+            with suppress(TimeoutError):
+                noting = asyncio.to_thread(self._note_change, done, whole=whole)
+                await outlast(noting, limit=self._write_limit)
             return done
 
         def work(paths: Sequence[str], gate: Gate) -> _Done:
             return self._rewrite(paths[0], change, gate, whole=whole)
 
         with scope.committing():
-            done = await self._settle([real], resolve, work)
-        if self._open_files is not None:
-            await self._open_files.compare(done)
+            done = await self._settle([real], resolve, work, scope)
+            if self._open_files is not None:
+                await self._open_files.compare(done)
         return done
 
     async def _relocate(
@@ -157,7 +176,7 @@ class DiskFiles:
             if self._open_files is not None:
                 await self._open_files.refuse_unsaved(paths)
             with scope.committing():
-                return await self._settle(paths, resolve, work)
+                return await self._settle(paths, resolve, work, scope)
 
     @asynccontextmanager
     async def _turn(
@@ -170,7 +189,9 @@ class DiskFiles:
                 self._refuse_doubtful(paths)
                 yield paths
 
-    async def _settle(self, paths: Sequence[str], resolve: _Resolve, work: _Work) -> FileChange:
+    async def _settle(
+        self, paths: Sequence[str], resolve: _Resolve, work: _Work, scope: WriteScope
+    ) -> FileChange:
         gate = Gate()
 
         def checked() -> _Done:
@@ -183,7 +204,17 @@ class DiskFiles:
             gate.close()
             raise self._unknown_outcome(paths) from None
         done.note(self.record)
+        await self._record(done, scope)
         return done.change
+
+    async def _record(self, done: _Done, scope: WriteScope) -> None:
+        """Ends with the record made also when the call is cancelled: the change is there."""
+        change = done.change
+        if self._recorder is None or (change.kind == "modify" and change.before == change.after):
+            return
+        with suppress(TimeoutError):
+            telling = self._recorder.record(change, scope.call_id, done.remains)
+            await outlast(telling, limit=self._write_limit)
 
     def _rewrite(self, path: str, change: TextChange, gate: Gate, *, whole: bool) -> _Done:
         before, after = self._texts.rewrite(path, change, gate, create=whole)
@@ -221,11 +252,10 @@ class DiskFiles:
             lambda record: record.move(path, new_path),
         )
 
-    def _delete(self, path: str, gate: Gate) -> _Done:
-        text = self._texts.delete(path, gate)
+    def _delete(self, path: str, gate: Gate, only: str | None) -> _Done:
+        text, remains = self._texts.delete(path, gate, only=only)
         return _Done(
-            FileChange(path, "delete", "disk", text, None),
-            lambda record: record.forget(path),
+            FileChange(path, "delete", "disk", text, None), lambda record: record.forget(path), remains
         )
 
     def _refuse_doubtful(self, paths: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pilothouse_agent.files.codec import NotText, decode, encode
 from pilothouse_agent.files.disk import Disk, Gate, Loaded, Overtaken, Unreadable
 from pilothouse_agent.files.explain import file_errors
+from pilothouse_agent.files.recorder import Remains
 from pilothouse_agent.kernel.ports import FileText, TextChange
 from pilothouse_agent.kernel.tooling import ToolError
 
@@ -60,14 +61,26 @@ class DiskTexts:
             self._disk.move(path, new_path, gate)
         return text
 
-    def delete(self, path: str, gate: Gate) -> str | None:
-        """The text that was deleted; None for a link and for what is not text."""
+    def delete(self, path: str, gate: Gate, *, only: str | None = None) -> tuple[str | None, Remains | None]:
+        """The text that was deleted, None for a link and for what is not text; and the file itself.
+
+        With `only` a file that holds another text is refused.
+        """
         for _ in range(_TRIES):
             status, text = self._look(path)
+            if only is not None and text != only:
+                raise ToolError(f"{self._show(path)} holds another text now. It was left as it is.")
+            remains = self._remains(path, status)
             with suppress(Overtaken), file_errors(path, self._show):
                 self._disk.remove(path, status, gate)
-                return text
+                return text, remains
         raise self._restless(path)
+
+    def bring_back(self, path: str, remains: Remains, gate: Gate) -> str | None:
+        """Make a deleted file anew, never over another; its text."""
+        with file_errors(path, self._show):
+            self._disk.create(path, remains.data, gate, mode=remains.mode)
+        return self._look(path)[1]
 
     def _open(self, path: str) -> tuple[FileText, Loaded]:
         with file_errors(path, self._show):
@@ -102,6 +115,11 @@ class DiskTexts:
         with suppress(NotText, Unreadable):
             return status, self.open(path).text
         return status, None
+
+    def _remains(self, path: str, status: os.stat_result) -> Remains | None:
+        with suppress(OSError, Unreadable):
+            return Remains(self._disk.load(path).data, stat.S_IMODE(status.st_mode))
+        return None
 
     def _restless(self, path: str) -> ToolError:
         return ToolError(f"{self._show(path)} is being changed by others all the time. Nothing was done.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TypeAlias
 
-from pilothouse_agent.files.diff import changes
-from pilothouse_agent.files.lines import count_lines, split_lines
+from pilothouse_agent.files.diff import text_changes
+from pilothouse_agent.files.lines import count_lines
 
 __all__ = ["ReadRecord", "Spans", "add_span", "carry_over"]
 
@@ -84,12 +84,11 @@ def carry_over(spans: Spans, before: str, after: str) -> Spans:
     """The known lines of a text after the model's own change: those that stay, and all it wrote."""
     known: Spans = ()
     done, shift = 0, 0
-    old, new = split_lines(before), split_lines(after)
-    for change in changes(old, new):
+    for change in text_changes(before, after):
         known = _keep(known, spans, done, change.old_start, shift)
         known = add_span(known, change.new_start + 1, change.new_end)
         done, shift = change.old_end, change.new_end - change.old_end
-    return _keep(known, spans, done, len(old), shift)
+    return _keep(known, spans, done, count_lines(before), shift)
 
 
 def _keep(known: Spans, spans: Spans, start: int, end: int, shift: int) -> Spans:
