@@ -132,7 +132,7 @@ async def test_a_failure_at_a_notice_is_not_told_again() -> None:
 @pytest.mark.covers("E4", "K89")
 @pytest.mark.parametrize("where", ["AS", "MU:done", "PH turn→idle", "AE completed"])
 async def test_a_listener_that_hangs_is_cancelled_and_unsubscribed_and_the_run_finishes(where: str) -> None:
-    b, after = eventful(RunSettings(listener_limit=0.02)), Recorder()
+    b, after = eventful(RunSettings(listener_limit=0.2)), Recorder()
     seen: list[str] = []
     cancelled = asyncio.Event()
 
@@ -158,7 +158,7 @@ async def test_a_listener_that_hangs_is_cancelled_and_unsubscribed_and_the_run_f
 
 @pytest.mark.covers("E4")
 async def test_a_listener_that_ignores_its_cancellation_is_left_behind() -> None:
-    b, release = eventful(RunSettings(listener_limit=0.02)), Gate()
+    b, release = eventful(RunSettings(listener_limit=0.2)), Gate()
 
     async def stubborn(event: Event) -> None:
         try:

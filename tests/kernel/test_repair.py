@@ -132,6 +132,13 @@ def test_the_built_in_conversion_sends_custom_messages_only_when_meant_for_the_m
     assert convert([note, USER, rule]) == [USER, UserMessage("r", block("rule"), NOW)]
 
 
+@pytest.mark.covers("L2")
+def test_a_custom_message_is_the_very_same_user_message_in_each_request() -> None:
+    rule = CustomMessage("r", block("rule"), NOW, "rule", for_model=True)
+
+    assert convert([rule])[0] is convert([USER, rule])[1]
+
+
 @pytest.mark.covers("L2", "R155")
 def test_the_size_of_the_history_is_measured_where_the_provider_said_and_guessed_where_not() -> None:
     measured = AssistantMessage("a", (TextBlock("x" * 400),), NOW, "m", "stop", Usage(1000, 50))

@@ -161,17 +161,40 @@ def test_a_question_names_exactly_the_rule_that_always_would_save() -> None:
         ),
     ],
 )
-def test_an_answer_for_the_session_covers_what_its_scope_says(
+def test_a_lasting_answer_covers_what_its_scope_says(
     answered: PermissionRequest, scope: str, covered: PermissionRequest, not_covered: PermissionRequest
 ) -> None:
     made = pipeline()
-    assert made.judge(answered).options[1].scope == scope
-    assert made.settle(answered, "allowSession")
+    offered = made.judge(answered).options[1]
+    assert offered.scope == scope
+    assert made.settle(answered, offered.id)
     assert [made.judge(call).decision for call in (answered, covered, not_covered)] == [
         "allow",
         "allow",
         "ask",
     ]
+
+
+@pytest.mark.covers("R076")
+def test_an_edit_is_allowed_once_for_its_file_or_for_the_session() -> None:
+    made = pipeline()
+    assert made.judge(EDIT).options == (
+        Option("allow", "Allow", "allowOnce"),
+        Option("allowFile", "Allow for this file", "allowAlways", "any edit of src/a.py"),
+        Option("allowSession", "Allow for this session", "allowAlways", "any edit of files in the workspace"),
+        Option("reject", "Reject", "rejectOnce"),
+    )
+    assert made.settle(EDIT, "allowSession")
+    others = [touching("write_file", "edit", writes="new/c.py"), DELETE, EDIT_SETTINGS, BASH]
+    assert made.remembered == ("any edit of files in the workspace",)
+    assert [made.judge(call).decision for call in others] == ["allow", "ask", "ask", "ask"]
+
+
+@pytest.mark.covers("R076")
+def test_an_edit_that_is_not_a_plain_one_is_allowed_for_its_file_at_most() -> None:
+    made = pipeline()
+    assert [option.id for option in made.judge(EDIT_SETTINGS).options] == ["allow", "allowFile", "reject"]
+    assert not made.settle(EDIT_SETTINGS, "allowSession")
 
 
 @pytest.mark.covers("R076")
@@ -235,7 +258,7 @@ async def test_judging_makes_no_call_that_blocks_the_event_loop() -> None:
     made = pipeline({"paths": {"**/x": "deny"}, "readOnlyCommands": "allow"})
     calls = [command("cd a && cat ../../x ~/y > /z; sudo $g push"), *CALLS.values()]
     assert [made.judge(call).decision for call in calls[:2]] == ["deny", "allow"]
-    assert [made.settle(call, "allowSession") for call in calls[2:]] == [True] * len(calls[2:])
+    assert [made.settle(call, "allow") for call in calls[2:]] == [True] * len(calls[2:])
 
 
 @pytest.mark.parametrize("line", ["a;" * 40_000, "ls " + "a " * 40_000, "( " + "a 'b " * 20_000])

@@ -10,7 +10,7 @@ from pilothouse_agent.kernel.errors import AgentBusy
 from pilothouse_agent.kernel.events import AgentEnd, Event
 from pilothouse_agent.kernel.messages import UserMessage, text_of
 from pilothouse_agent.kernel.request import Delta, Finished
-from pilothouse_agent.session.agent_session import AbortOutcome, AgentSession, Delivery
+from pilothouse_agent.session.agent_session import AbortOutcome, AgentSession, Delivery, Started
 from support.kernel import Bench, Gate, bench, block, says, soon
 
 
@@ -131,6 +131,25 @@ async def test_aborting_an_idle_session_does_nothing() -> None:
     session = session_of(bench())
 
     assert await soon(session.abort()) == AbortOutcome(aborted=False)
+
+
+@pytest.mark.covers("A5")
+async def test_an_abort_does_not_reach_a_prompt_that_comes_after_it() -> None:
+    b = bench(says("first"), says("second"))
+    session = session_of(b)
+    later: list[Started] = []
+
+    def abort_and_prompt(event: Event) -> None:
+        if isinstance(event, AgentEnd) and not later:
+            aborts.append(session.abort())
+            later.append(session.prompt(block("again")))
+
+    aborts: list[asyncio.Task[AbortOutcome]] = []
+    b.agent.subscribe(abort_and_prompt)
+    first = await soon(session.prompt(block("go")).result)
+
+    assert (first.text, (await soon(later[0].result)).text) == ("first", "second")
+    assert (await soon(aborts[0])).aborted is False
 
 
 @pytest.mark.covers("A5", "K69")

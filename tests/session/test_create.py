@@ -47,7 +47,7 @@ async def session(tmp_path: Path) -> AsyncIterator[AgentSession]:
         model=f"scripted/{script}",
         mode=ApprovalMode.EDITS,
         settings=Settings(),
-        environment={},
+        environment={"PILOTHOUSE_HOME": str(tmp_path / "home")},
     )
     made, complaints = await asyncio.to_thread(
         create_session, options, provider=ScriptedModel(), queue=WriteQueue(), approver=None

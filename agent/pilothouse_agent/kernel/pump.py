@@ -16,8 +16,8 @@ __all__ = ["StreamPump"]
 
 logger = logging.getLogger(__name__)
 
-_ROOM = 1024
-"""Events read ahead of a slow consumer before the provider is made to wait."""
+_ROOM = 64
+"""Events read ahead before the provider is made to wait: few, so that an abort gets its turn between them."""
 _NO_FINAL_EVENT = Failed(
     ErrorInfo(
         "incompleteStream",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from pilothouse_agent.kernel.messages import (
     AssistantMessage,
@@ -101,8 +102,14 @@ def convert(messages: Iterable[Message]) -> list[ModelMessage]:
         if not isinstance(message, CustomMessage):
             converted.append(message)
         elif message.for_model:
-            converted.append(UserMessage(message.id, message.content, message.time))
+            converted.append(_as_user(message))
     return converted
+
+
+@lru_cache(maxsize=64)
+def _as_user(message: CustomMessage) -> UserMessage:
+    """The very same one for each request, since providers know by that what they have already written."""
+    return UserMessage(message.id, message.content, message.time)
 
 
 def estimate_tokens(message: Message) -> int:

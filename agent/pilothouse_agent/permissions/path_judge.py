@@ -60,8 +60,8 @@ class PathJudge:
         return (*(glob for glob in PROTECTED_GLOBS if glob not in shown), *below, *folders)
 
     def display(self, path: str) -> str:
-        """As short as is clear; the folder itself is `.`."""
-        if self._folder_of(path) is None or len(self._folders) > 1:
+        """Relative to the working folder, which itself is `.`; absolute elsewhere."""
+        if self._folder_of(path) != self.cwd:
             return path
         return self._from_folder(path).lstrip(os.sep) or os.curdir
 

@@ -24,7 +24,9 @@ __all__ = ["Pipeline"]
 _MOST_REASONS = 5
 _KINDS_THAT_CHANGE = ("edit", "delete", "move")
 _KINDS_WITHOUT_QUESTION = ("read", "search", "think")
-_ALLOW, _ALLOW_SESSION, _REJECT = "allow", "allowSession", "reject"
+_ALLOW, _ALLOW_FILE, _ALLOW_SESSION, _REJECT = "allow", "allowFile", "allowSession", "reject"
+_EDITS = ("edits",)
+"""What an `allowSession` answer to an edit allows: every edit that the mode `edits` allows."""
 
 _READ_ONLY_REFUSAL = (
     "Refused: this session is in read-only mode, in which files are not changed and only commands known "
@@ -59,7 +61,7 @@ class Pipeline:
 
     @property
     def remembered(self) -> tuple[str, ...]:
-        """What `allowSession` answers have allowed so far, in the words they were offered in."""
+        """What `allowFile` and `allowSession` answers have allowed so far, in the words of their offer."""
         return tuple(self._remembered.values())
 
     @property
@@ -87,14 +89,17 @@ class Pipeline:
             return Verdict("allow", risk=risk)
         if self.mode is ApprovalMode.NONE:
             return Verdict("deny", _unasked(asking), risk)
-        return Verdict("ask", _question(asking), risk, self._options(request))
+        return Verdict("ask", _question(asking), risk, self._options(request, asking))
 
     def settle(self, request: PermissionRequest, option_id: str) -> bool:
         """Only an answer that was offered, and only while nothing has come to forbid the call."""
-        if option_id not in (_ALLOW, _ALLOW_SESSION) or self.judge(request).decision == "deny":
+        asking = [finding for finding in self._findings(request) if finding.effect == "ask"]
+        offered = {option.id: option for option in self._options(request, asking)}
+        if option_id not in offered or option_id == _REJECT or self.judge(request).decision == "deny":
             return False
-        if option_id == _ALLOW_SESSION:
-            self._remembered[_key(request)] = self._scope(request)
+        if scope := offered[option_id].scope:
+            wide = option_id == _ALLOW_SESSION and _edited_file(request) is not None
+            self._remembered[_EDITS if wide else _key(request)] = scope
         return True
 
     def _findings(self, request: PermissionRequest) -> Iterator[Finding]:
@@ -126,14 +131,25 @@ class Pipeline:
     def _settled_beforehand(self, request: PermissionRequest, asking: Sequence[Finding]) -> bool:
         if not asking or self.mode is ApprovalMode.ALL or _key(request) in self._remembered:
             return True
-        return self.mode is ApprovalMode.EDITS and all(finding.plain_change for finding in asking)
+        edits = self.mode is ApprovalMode.EDITS
+        edits = edits or (_EDITS in self._remembered and _edited_file(request) is not None)
+        return edits and all(finding.plain_change for finding in asking)
 
-    def _options(self, request: PermissionRequest) -> tuple[Option, ...]:
+    def _options(self, request: PermissionRequest, asking: Sequence[Finding]) -> tuple[Option, ...]:
         return (
             Option(_ALLOW, "Allow", "allowOnce"),
-            Option(_ALLOW_SESSION, "Allow for this session", "allowAlways", self._scope(request)),
+            *self._lasting_options(request, asking),
             Option(_REJECT, "Reject", "rejectOnce"),
         )
+
+    def _lasting_options(self, request: PermissionRequest, asking: Sequence[Finding]) -> Iterator[Option]:
+        if _edited_file(request) is None:
+            yield Option(_ALLOW_SESSION, "Allow for this session", "allowAlways", self._scope(request))
+            return
+        yield Option(_ALLOW_FILE, "Allow for this file", "allowAlways", self._scope(request))
+        if all(finding.plain_change for finding in asking):
+            scope = "any edit of files in the workspace"
+            yield Option(_ALLOW_SESSION, "Allow for this session", "allowAlways", scope)
 
     def _scope(self, request: PermissionRequest) -> str:
         """What `_key` covers, in words."""
@@ -186,7 +202,7 @@ def _edited_file(request: PermissionRequest) -> str | None:
 
 
 def _key(request: PermissionRequest) -> Hashable:
-    """Equal for the calls that one `allowSession` covers."""
+    """Equal for the calls that one `allowFile`, or one `allowSession` that is not about edits, covers."""
     if request.command is not None:
         return ("command", request.call.name, request.command)
     footprint = request.footprint

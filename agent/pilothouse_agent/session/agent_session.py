@@ -6,8 +6,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Generator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
+from pilothouse_agent.files.rewind import Rewound
 from pilothouse_agent.kernel.agent import Agent
 from pilothouse_agent.kernel.errors import AgentBusy
 from pilothouse_agent.kernel.events import QueuedItem, QueueKind
@@ -16,9 +17,13 @@ from pilothouse_agent.kernel.parts import random_id
 from pilothouse_agent.kernel.run import Run, RunResult
 from pilothouse_agent.session.settings import Settings
 
-__all__ = ["AbortOutcome", "AgentSession", "Delivery", "Started"]
+__all__ = ["AbortOutcome", "AgentSession", "Delivery", "Started", "Undo"]
 
 logger = logging.getLogger(__name__)
+
+
+class Undo(Protocol):
+    async def __call__(self, run_id: str | None = None, *, merge: bool = False) -> Rewound: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ class _Next:
     run_id: str
     items: list[tuple[UserBlock, ...] | QueuedItem]
     prompt_id: str | None
+    note: str = ""
     aborted: bool = False
     started: asyncio.Future[Run] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
@@ -64,27 +70,48 @@ class AgentSession:
     """Every admitting method is one synchronous step; only results are awaited."""
 
     def __init__(
-        self, session_id: str, agent: Agent, *, cwd: str, mode: str, release: Callable[[], Awaitable[None]]
+        self,
+        session_id: str,
+        agent: Agent,
+        *,
+        cwd: str,
+        mode: str,
+        release: Callable[[], Awaitable[None]],
+        undo: Undo | None = None,
     ) -> None:
-        """`release` gives back what the session holds (child processes, connections)."""
+        """`release` gives back what the session holds (child processes, connections); `undo` is
+        `files.rewind.rewind` for its files."""
         self.id = session_id
         self.agent = agent
         self.cwd = cwd
         self.mode = mode
         self._release = release
+        self._undo = undo
+        self._undoing = False
+        self._noted = ""
+        """The last note on what the user is looking at."""
         self._run: Run | None = None
         self._next: _Next | None = None
         self._starting: asyncio.Task[None] | None = None
 
     def prompt(
-        self, content: tuple[UserBlock, ...], *, prompt_id: str | None = None, model: str | None = None
+        self,
+        content: tuple[UserBlock, ...],
+        *,
+        prompt_id: str | None = None,
+        model: str | None = None,
+        note: str = "",
     ) -> Started:
-        """Admit a prompt. Raises `AgentBusy` during a run; after its agent_end it waits for the slot."""
-        if self._next is not None or (self.agent.busy and self.agent.run_id is not None):
+        """Admit a prompt. Raises `AgentBusy` during a run; after its agent_end it waits for the slot.
+
+        `note` says what the user is looking at: a message of its own before the prompt, so that this
+        stays as it was typed. The same note is not given twice in a row.
+        """
+        if self._next is not None or self._undoing or (self.agent.busy and self.agent.run_id is not None):
             raise AgentBusy
         if model is not None:
             self.agent.set_model(model)
-        return self._begin(content, prompt_id)
+        return self._begin(content, prompt_id, note)
 
     def steer(self, content: tuple[UserBlock, ...]) -> Delivery:
         """Steer the run; without one, or when it takes no more messages, start one."""
@@ -96,6 +123,25 @@ class AgentSession:
     def unqueue(self, queue_ids: Collection[str]) -> tuple[str, ...]:
         """Take messages back by id; the ids that were still queued. One that started a run is not."""
         return self.agent.unqueue(queue_ids)
+
+    async def rewind(self, run_id: str | None = None, *, merge: bool = False) -> Rewound:
+        """Undo what a run did to files, by default the last run that changed any; see `files.rewind`.
+
+        Raises `AgentBusy` during a run and during another undo, and `KeyError` for a run of which nothing
+        is known. Prompts are refused meanwhile.
+        """
+        if self._undo is None:
+            return Rewound(None)
+        if self._next is not None or self._undoing or self.agent.busy:
+            raise AgentBusy
+        self._undoing = True
+        try:
+            outcome = await self._undo(run_id, merge=merge)
+            if outcome.changed and not self.agent.busy:
+                self.agent.append_custom("rewind", _told(outcome), for_model=True)
+            return outcome
+        finally:
+            self._undoing = False
 
     def configure(self, settings: Settings) -> None:
         """Take changed settings from the next run on."""
@@ -147,18 +193,33 @@ class AgentSession:
             return Delivery(item.queue_id, "prompted", self._next.run_id)
         return Delivery(item.queue_id, "prompted", self._begin(item, None).run_id)
 
-    def _begin(self, item: tuple[UserBlock, ...] | QueuedItem, prompt_id: str | None) -> Started:
+    def _begin(
+        self, item: tuple[UserBlock, ...] | QueuedItem, prompt_id: str | None, note: str = ""
+    ) -> Started:
         if not self.agent.busy:
+            self._give(note)
             self._run = self.agent.prompt(item, prompt_id=prompt_id)
             return Started(self._run.run_id, self._run)
-        pending = self._next = _Next(random_id("run"), [item], prompt_id)
+        pending = self._next = _Next(random_id("run"), [item], prompt_id, note)
         self._starting = asyncio.create_task(self._start_when_idle(pending))
         return Started(pending.run_id, pending)
 
     async def _start_when_idle(self, pending: _Next) -> None:
         await self.agent.wait_for_idle()
         self._next = None
+        self._give(pending.note)
         self._run = self.agent.prompt(*pending.items, prompt_id=pending.prompt_id, run_id=pending.run_id)
         if pending.aborted:
             self.agent.abort()
         pending.started.set_result(self._run)
+
+    def _give(self, note: str) -> None:
+        if note and note != self._noted:
+            self.agent.append_custom("context", note, for_model=True)
+            self._noted = note
+
+
+def _told(outcome: Rewound) -> str:
+    """For the model, which would go on from files that are not there any more."""
+    lines = [f"- {file.path} ({file.action})" for file in outcome.changed]
+    return "\n".join(["The user has undone changes that you made to files. As before are again:", *lines])

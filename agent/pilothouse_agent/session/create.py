@@ -12,18 +12,24 @@ from functools import partial
 from pathlib import Path
 
 from pilothouse_agent.files.disk_files import DiskFiles
+from pilothouse_agent.files.journal import ChangeJournal
 from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.queue import WriteQueue
+from pilothouse_agent.files.rewind import rewind
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.agent import Agent
 from pilothouse_agent.kernel.clock import SystemClock
 from pilothouse_agent.kernel.compaction import DropOldestTurns
+from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.parts import AgentParts, random_id
 from pilothouse_agent.kernel.ports import Approver, FilePort, ModelProvider, Tool
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.permission_config import pipeline_from
 from pilothouse_agent.session.agent_session import AgentSession
+from pilothouse_agent.session.extras import Extras
+from pilothouse_agent.session.places import changes_file
 from pilothouse_agent.session.prompt import Environment, PromptMaker
+from pilothouse_agent.session.recording import RunRecorder
 from pilothouse_agent.session.settings import Settings
 from pilothouse_agent.tools.background import BackgroundProcesses
 from pilothouse_agent.tools.bash import BashTool
@@ -42,7 +48,7 @@ from pilothouse_agent.tools.todo_write import TodoWriteTool
 from pilothouse_agent.tools.todos import TodoList
 from pilothouse_agent.tools.write_file import WriteFileTool
 
-__all__ = ["TOOL_NAMES", "SessionOptions", "create_session"]
+__all__ = ["OPTIONAL_TOOL_NAMES", "TOOL_NAMES", "SessionOptions", "create_session"]
 
 TOOL_NAMES = (
     "read_file",
@@ -56,7 +62,10 @@ TOOL_NAMES = (
     "todo_write",
     "complete_step",
 )
-"""What rules may name; the registry below has just these."""
+"""What every session has."""
+
+OPTIONAL_TOOL_NAMES = ("diagnostics", "ask_user")
+"""What only some clients make possible; rules may name them all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,7 @@ def create_session(
     queue: WriteQueue,
     approver: Approver | None,
     open_files: Callable[[Workspace], OpenFiles] | None = None,
+    extras: Callable[[Workspace], Extras] | None = None,
 ) -> tuple[AgentSession, list[str]]:
     """A session, and a sentence for each setting without effect. Files are on disk, but for those that
     `open_files` holds.
@@ -88,11 +98,15 @@ def create_session(
     """
     workspace = Workspace(options.folders)
     settings = options.settings
+    extra = extras(workspace) if extras is not None else Extras()
+    journal = ChangeJournal(changes_file(options.environment, options.session_id))
+    recorder = RunRecorder(journal, also=extra.changed)
     files = DiskFiles(
         queue,
         display=workspace.display,
         write_limit=settings.tools_write_limit,
         open_files=open_files(workspace) if open_files is not None else None,
+        recorder=recorder,
     )
     todos = TodoList()
     output = Path(tempfile.mkdtemp(prefix="pilothouse-"))
@@ -102,31 +116,63 @@ def create_session(
     permissions, complaints = pipeline_from(
         settings.permissions,
         folders=(*workspace.folders, str(output)),
-        tools=TOOL_NAMES,
+        tools=(*TOOL_NAMES, *OPTIONAL_TOOL_NAMES),
         trusted=options.trusted,
         mode=options.mode,
+    )
+    bash = BashTool(
+        shell,
+        background,
+        output,
+        timeout=settings.tools_bash_timeout,
+        read_only=_is_read_only,
+        before=extra.before_command,
     )
     tools = ToolRegistry(
         [
             *_file_tools(workspace, files),
             *_search_tools(workspace, environment, permissions.protected_globs),
-            BashTool(shell, background, output, timeout=settings.tools_bash_timeout, read_only=_is_read_only),
+            bash,
             TodoWriteTool(todos),
             CompleteStepTool(todos),
+            *extra.tools,
         ]
     )
+    parts = AgentParts(
+        provider,
+        session_id=options.session_id,
+        permissions=permissions,
+        approver=approver,
+        files=files,
+        compactor=DropOldestTurns(SystemClock(), partial(random_id, "msg"), todos),
+        retry=settings.for_retries(),
+        todos=todos,
+        hooks=extra.hooks,
+        settings=settings.for_runs(),
+    )
+    agent = _agent(parts, tools, options, workspace)
+    recorder.run_id = lambda: agent.run_id
+    recorder.complain = lambda text: agent.notify(Notice("warning", text, "undo"))
+
+    async def release() -> None:
+        await background.close()
+        await asyncio.to_thread(shutil.rmtree, output, ignore_errors=True)
+
+    session = AgentSession(
+        options.session_id,
+        agent,
+        cwd=workspace.cwd,
+        mode=str(options.mode),
+        release=release,
+        undo=partial(rewind, files, journal),
+    )
+    return session, complaints
+
+
+def _agent(parts: AgentParts, tools: ToolRegistry, options: SessionOptions, workspace: Workspace) -> Agent:
+    settings = options.settings
     agent = Agent(
-        AgentParts(
-            provider,
-            session_id=options.session_id,
-            permissions=permissions,
-            approver=approver,
-            files=files,
-            compactor=DropOldestTurns(SystemClock(), partial(random_id, "msg"), todos),
-            retry=settings.for_retries(),
-            todos=todos,
-            settings=settings.for_runs(),
-        ),
+        parts,
         model=options.model,
         tools=tools,
         system_prompt=PromptMaker(Environment(workspace.folders, date.today())),
@@ -134,15 +180,7 @@ def create_session(
     )
     agent.set_queue_mode("steering", settings.queue_steering)
     agent.set_queue_mode("followUp", settings.queue_follow_up)
-
-    async def release() -> None:
-        await background.close()
-        await asyncio.to_thread(shutil.rmtree, output, ignore_errors=True)
-
-    session = AgentSession(
-        options.session_id, agent, cwd=workspace.cwd, mode=str(options.mode), release=release
-    )
-    return session, complaints
+    return agent
 
 
 def _file_tools(workspace: Workspace, files: FilePort) -> list[Tool]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from pilothouse_agent.kernel.json_types import JsonObject
+from pilothouse_agent.session.provider_entries import without_exposed_keys
 from pilothouse_agent.session.setting_keys import load_file
 
-__all__ = ["log_file", "user_settings", "user_settings_path"]
+__all__ = ["changes_file", "log_file", "read_user_settings", "user_settings", "user_settings_path"]
 
 logger = logging.getLogger(__name__)
+
+_SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 def user_settings_path(environment: Mapping[str, str]) -> Path:
@@ -31,9 +35,24 @@ def log_file(environment: Mapping[str, str]) -> Path:
     return user_state_path("pilothouse", appauthor=False) / "server.log"
 
 
+def changes_file(environment: Mapping[str, str], session_id: str) -> Path:
+    """The journal of what a session did to files. Raises ValueError for an id that is none of ours."""
+    if not _SESSION_ID.fullmatch(session_id):
+        raise ValueError(f"{session_id!r} is not the id of a session")
+    return log_file(environment).with_name("changes") / f"{session_id}.jsonl"
+
+
 def user_settings(environment: Mapping[str, str]) -> JsonObject:
     """What the user's file holds; what is wrong with it is logged. Blocks."""
-    values, complaints = load_file(user_settings_path(environment))
+    values, complaints = read_user_settings(environment)
     for complaint in complaints:
         logger.warning("%s", complaint)
     return values
+
+
+def read_user_settings(environment: Mapping[str, str]) -> tuple[JsonObject, list[str]]:
+    """What the user's file holds, and a sentence for each thing in it that does not count. Blocks."""
+    path = user_settings_path(environment)
+    values, complaints = load_file(path)
+    values, exposed = without_exposed_keys(path, values)
+    return values, [*complaints, *exposed]

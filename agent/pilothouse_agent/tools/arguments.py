@@ -47,6 +47,7 @@ def validate(model: type[A], arguments: JsonObject) -> A:
         ) from None
 
 
+@cache
 def schema_of(model: type[Arguments]) -> JsonObject:
     """The JSON Schema without titles and references, as small as providers like it."""
     schema = model.model_json_schema()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,18 +69,24 @@ class BashTool:
         timeout: float = 120.0,
         limits: OutputLimits | None = None,
         read_only: Callable[[str], bool] = lambda command: False,
+        before: Callable[[], Awaitable[Sequence[str]]] | None = None,
     ) -> None:
-        """`output_folder` gets the whole of long outputs; `read_only` says which commands change nothing."""
+        """`output_folder` gets the whole of long outputs; `read_only` says which commands change nothing;
+        `before` is run before each command and gives notes for its result."""
         self.shell = shell
         self.background = background
         self.output_folder = output_folder
         self.timeout = timeout
         self.limits = limits or OutputLimits()
         self._read_only = read_only
+        self._before = before
         self.spec = ToolSpec("bash", _DESCRIPTION, schema_of(BashArguments))
 
     def bind(self, arguments: JsonObject) -> BashInvocation:
         return BashInvocation(self, validate(BashArguments, arguments))
+
+    async def prepared(self) -> Sequence[str]:
+        return await self._before() if self._before is not None else ()
 
     def footprint_of(self, command: str) -> Footprint:
         return Footprint(extent="readsEverything" if self._read_only(command) else "touchesEverything")
@@ -116,15 +122,16 @@ class BashInvocation:
         return Preview(command=visible(self.command, lines=True))
 
     async def execute(self, context: ToolContext) -> ToolResult:
+        before = await self.tool.prepared()
         if self.arguments.background:
-            return await self._start()
+            return await self._start(before)
         output = CommandOutput(context.progress, self.tool.output_folder, self.tool.limits)
         try:
             ending = await self._run(output, context)
             text, file = await output.finish()
         finally:
             output.close()
-        return self._result(ending, text, file)
+        return self._result(ending, text, file, before)
 
     async def _run(self, output: CommandOutput, context: ToolContext) -> Ending:
         try:
@@ -137,20 +144,21 @@ class BashInvocation:
                 raise
             return Ending("aborted")
 
-    async def _start(self) -> ToolResult:
+    async def _start(self, before: Sequence[str]) -> ToolResult:
         pid, path = await self.tool.background.start(self.command)
         text = (
             f"Started in the background with process id {pid}; it runs until it ends or the session does. "
             f"Its output goes to {path}. To stop it with all it has started: kill -- -{pid}"
         )
+        text = "\n".join([text, *(f"[{note}]" for note in before)])
         return ToolResult((TextBlock(text),), details={"pid": pid, "outputFile": path})
 
     @property
     def _timeout(self) -> float:
         return min(self.arguments.timeout or self.tool.timeout, MAX_TIMEOUT)
 
-    def _result(self, ending: Ending, text: str, file: str | None) -> ToolResult:
-        notes = [*self._clamped(), *_notes(ending, self._timeout)]
+    def _result(self, ending: Ending, text: str, file: str | None, before: Sequence[str]) -> ToolResult:
+        notes = [*self._clamped(), *_notes(ending, self._timeout), *before]
         shown = "\n".join([text or "(no output)", *(f"[{note}]" for note in notes)])
         if ending.cause == "aborted":
             # As an error it becomes the text of an aborted call, not of one that ran.

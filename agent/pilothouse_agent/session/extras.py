@@ -1,0 +1,22 @@
+"""What a session is given by whoever it works for, beyond what every session has."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from pilothouse_agent.kernel.hooks import Hooks
+from pilothouse_agent.kernel.ports import FileChange, Tool
+
+__all__ = ["Extras"]
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    tools: tuple[Tool, ...] = ()
+    """Their names are to be among `OPTIONAL_TOOL_NAMES`, so that rules may name them."""
+    hooks: Hooks = field(default_factory=Hooks)
+    changed: Callable[[FileChange], Awaitable[None]] | None = None
+    """Told of every change of a file, in its queue turn."""
+    before_command: Callable[[], Awaitable[Sequence[str]]] | None = None
+    """Run before each shell command; what it gives is added to the command's result."""

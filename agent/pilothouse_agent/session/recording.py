@@ -1,0 +1,41 @@
+"""Puts every change of a run into the session's journal, in the file's queue turn."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from pilothouse_agent.files.journal import ChangeJournal, Entry
+from pilothouse_agent.files.recorder import Remains
+from pilothouse_agent.kernel.ports import FileChange
+
+__all__ = ["RunRecorder"]
+
+logger = logging.getLogger(__name__)
+
+
+class RunRecorder:
+    """Implements `ChangeRecorder`. Set `run_id` before the first change."""
+
+    def __init__(
+        self, journal: ChangeJournal, *, also: Callable[[FileChange], Awaitable[None]] | None = None
+    ) -> None:
+        """`also` is told of each change, those of an undo included."""
+        self.run_id: Callable[[], str | None] = lambda: None
+        self.complain: Callable[[str], None] = logger.warning
+        self._journal = journal
+        self._also = also
+
+    async def record(self, change: FileChange, call_id: str, remains: Remains | None) -> None:
+        run_id = self.run_id()
+        if call_id and run_id is not None:
+            entry = Entry(run_id, call_id, change, remains)
+            try:
+                await asyncio.to_thread(self._journal.append, entry)
+            except OSError as error:
+                self.complain(
+                    f"The change of {change.path} cannot be undone later: {error.strerror or error}."
+                )
+        if self._also is not None:
+            await self._also(change)

@@ -1,0 +1,178 @@
+"""Undo as a session sees it: not during a run, told to the model, and recorded whatever the disk says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from pilothouse_agent.files.journal import ChangeJournal
+from pilothouse_agent.files.queue import WriteQueue
+from pilothouse_agent.files.rewind import Rewound, RewoundFile
+from pilothouse_agent.kernel.errors import AgentBusy
+from pilothouse_agent.kernel.events import Notice
+from pilothouse_agent.kernel.messages import CustomMessage, TextBlock
+from pilothouse_agent.kernel.ports import FileChange
+from pilothouse_agent.kernel.request import Delta, Finished
+from pilothouse_agent.models.scripted import ScriptedModel
+from pilothouse_agent.permissions.approval_mode import ApprovalMode
+from pilothouse_agent.session.agent_session import AgentSession
+from pilothouse_agent.session.create import SessionOptions, create_session
+from pilothouse_agent.session.places import changes_file
+from pilothouse_agent.session.recording import RunRecorder
+from pilothouse_agent.session.settings import Settings
+from support.kernel import Bench, Gate, bench, block, says, soon
+from support.recorder import Recorder
+
+BACK = Rewound("r1", (RewoundFile("/w/a", "restored"), RewoundFile("/w/b", "offered", text="b")))
+
+
+class Undoing:
+    """An undo that the test lets go on."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.may_end = asyncio.Event()
+
+    async def __call__(self, run_id: str | None = None, *, merge: bool = False) -> Rewound:
+        self.begun.set()
+        await self.may_end.wait()
+        return BACK
+
+
+def session_of(b: Bench, undo: Undoing) -> AgentSession:
+    async def release() -> None:
+        pass
+
+    return AgentSession("s1", b.agent, cwd="/w", mode="ask", release=release, undo=undo)
+
+
+async def test_undo_is_refused_during_a_run() -> None:
+    gate = Gate()
+    b = bench([Delta("text", 0, "a"), gate, Finished("stop")])
+    session = session_of(b, Undoing())
+    started = session.prompt(block("go"))
+    await gate.arrival()
+
+    with pytest.raises(AgentBusy):
+        await session.rewind()
+    gate.open()
+    await soon(started.result)
+
+
+async def test_a_prompt_and_a_second_undo_are_refused_while_one_is_going_on() -> None:
+    undo = Undoing()
+    session = session_of(bench(says("ok")), undo)
+    first = asyncio.create_task(session.rewind())
+    await soon(undo.begun.wait())
+
+    with pytest.raises(AgentBusy):
+        session.prompt(block("go"))
+    with pytest.raises(AgentBusy):
+        await session.rewind()
+    undo.may_end.set()
+
+    assert await soon(first) == BACK
+    assert (await soon(session.prompt(block("go")).result)).text == "ok"
+
+
+async def test_the_model_is_told_what_is_as_before_again() -> None:
+    undo = Undoing()
+    undo.may_end.set()
+    b = bench(says("ok"))
+    await soon(session_of(b, undo).rewind())
+    (message,) = b.agent.state.messages
+
+    assert isinstance(message, CustomMessage)
+    assert (message.name, message.for_model) == ("rewind", True)
+    assert message.content == (
+        TextBlock(
+            "The user has undone changes that you made to files. As before are again:\n- /w/a (restored)"
+        ),
+    )
+
+
+async def test_a_note_is_given_once_before_its_prompt() -> None:
+    b = bench(says("one"), says("two"), says("three"))
+    session = session_of(b, Undoing())
+    for note in ("sees a", "sees a", "sees b"):
+        await soon(session.prompt(block("go"), note=note).result)
+
+    assert [type(message).__name__ for message in b.agent.state.messages] == [
+        *("CustomMessage", "UserMessage", "AssistantMessage"),
+        *("UserMessage", "AssistantMessage"),
+        *("CustomMessage", "UserMessage", "AssistantMessage"),
+    ]
+
+
+SCRIPT = {
+    "turns": [
+        {"calls": [{"id": "c1", "name": "write_file", "arguments": {"path": "a", "content": "a\n"}}]},
+        {"text": "Done."},
+    ]
+}
+
+
+@pytest.fixture
+async def session(tmp_path: Path) -> AsyncIterator[AgentSession]:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps(SCRIPT), encoding="utf-8")
+    options = SessionOptions(
+        session_id="s1",
+        folders=(str(tmp_path),),
+        model=f"scripted/{script}",
+        mode=ApprovalMode.EDITS,
+        settings=Settings(),
+        environment={"PILOTHOUSE_HOME": str(tmp_path / "home")},
+    )
+    made, _ = await asyncio.to_thread(
+        create_session, options, provider=ScriptedModel(), queue=WriteQueue(), approver=None
+    )
+    yield made
+    await made.close(2)
+
+
+async def test_what_a_run_wrote_goes_back(session: AgentSession, tmp_path: Path) -> None:
+    result = await soon(session.prompt(block("go")).result)
+    outcome = await soon(session.rewind())
+
+    assert outcome == Rewound(result.run_id, (RewoundFile(str(tmp_path / "a"), "deleted"),))
+    assert not (tmp_path / "a").exists()
+
+
+async def test_a_change_that_cannot_be_recorded_is_made_all_the_same_and_said(
+    session: AgentSession, tmp_path: Path
+) -> None:
+    recorder = Recorder()
+    session.agent.subscribe(recorder)
+    (tmp_path / "home").write_text("in the way", encoding="utf-8")
+    result = await soon(session.prompt(block("go")).result)
+
+    assert (result.stop_reason, (tmp_path / "a").read_text(encoding="utf-8")) == ("completed", "a\n")
+    assert [event.message for event in recorder.events if isinstance(event, Notice)] == [
+        f"The change of {tmp_path / 'a'} cannot be undone later: Not a directory."
+    ]
+
+
+async def test_whoever_else_is_to_know_is_told_of_undone_changes_too(tmp_path: Path) -> None:
+    told: list[FileChange] = []
+
+    async def also(change: FileChange) -> None:
+        told.append(change)
+
+    journal = ChangeJournal(tmp_path / "s.jsonl")
+    recorder = RunRecorder(journal, also=also)
+    recorder.run_id = lambda: "r1"
+    change = FileChange("/w/a", "modify", "disk", "1", "2")
+    await recorder.record(change, "", None)
+
+    assert (told, journal.run()) == ([change], None)
+
+
+@pytest.mark.parametrize("session_id", ["../x", "", "a/b", "a\n", "x" * 101])
+def test_an_id_from_outside_leads_nowhere_else(session_id: str) -> None:
+    with pytest.raises(ValueError, match="not the id of a session"):
+        changes_file({"PILOTHOUSE_HOME": "/h"}, session_id)
