@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from pilothouse_agent.kernel.agent import Agent
 from pilothouse_agent.kernel.events import (
     AgentEnd,
     AgentStart,
@@ -26,12 +25,16 @@ _WAITING = (MessageUpdate, ToolExecutionUpdate, ToolExecutionStart, TurnStart)
 class Bridge:
     """A listener of one agent; makes the run wait, for a bounded time, when the client reads slowly."""
 
-    def __init__(self, agent: Agent, stream: EventStream, outbox: Outbox) -> None:
-        self._agent = agent
+    def __init__(self, stream: EventStream, outbox: Outbox) -> None:
         self._stream = stream
         self._outbox = outbox
+        self._run_id: str | None = None
+        """From agent_start to agent_end, both included; what happens between runs belongs to none."""
 
     def __call__(self, event: Event) -> Awaitable[None] | None:
-        run_id = event.run_id if isinstance(event, AgentStart | AgentEnd) else self._agent.run_id
-        self._outbox.put(OutgoingEvent(self._stream, event, run_id))
+        if isinstance(event, AgentStart):
+            self._run_id = event.run_id
+        self._outbox.put(OutgoingEvent(self._stream, event, self._run_id))
+        if isinstance(event, AgentEnd):
+            self._run_id = None
         return self._outbox.room() if self._outbox.full and isinstance(event, _WAITING) else None

@@ -6,17 +6,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from pilothouse_server import command_names
 from pilothouse_server.document_uris import path_of
 from pilothouse_server.positions import Encoding
 
 __all__ = ["Client", "answer", "introduce", "least"]
 
 PROTOCOL_VERSION = 1
-FEATURES = ("events", "replay", "approvals", "steering", "progress")
+FEATURES = (
+    "approvals",
+    "diagnostics",
+    "events",
+    "progress",
+    "questions",
+    "replay",
+    "rewind",
+    "save",
+    "steering",
+)
 """What this server offers beyond the first version of the protocol."""
 ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")
 
 Json = dict[str, Any]
+
+_PLAIN_DOOR: Json = {
+    "codeActionProvider": {"codeActionKinds": ["quickfix"]},
+    "executeCommandProvider": {"commands": list(command_names.ALL)},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +83,15 @@ def introduce(params: Json) -> Client:
 
 
 def answer(client: Client, version: str) -> Json:
+    """Commands are told only to clients without a plugin: some editors register those they are told for
+    all windows, and a plugin's own would collide with them."""
     return {
         "serverInfo": {"name": "pilothouse", "version": version},
         "capabilities": {
             "positionEncoding": client.encoding,
             "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": True}},
             "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+            **({} if client.wants_events else _PLAIN_DOOR),
             "experimental": {"pilothouse": {"protocolVersion": PROTOCOL_VERSION, "features": list(FEATURES)}},
         },
     }

@@ -37,7 +37,10 @@ class Journal:
         """`update_of` names the message or call an update belongs to, `ends` the one this event ends."""
         kept = Kept(seq, body)
         if update_of is not None:
-            self._updates.setdefault(update_of, _Updates()).add(kept, self._updates_limit)
+            of_one = self._updates.get(update_of)
+            if of_one is None:
+                of_one = self._updates[update_of] = _Updates()
+            of_one.add(kept, self._updates_limit)
             return
         if ends is not None:
             self._updates.pop(ends, None)

@@ -26,6 +26,8 @@ class RunProgress:
         self._rpc = rpc
         self._abort = abort
         self._token: str | None = None
+        self._doing: str | None = None
+        """What was to be shown before there was a token."""
         self._creating: asyncio.Task[None] | None = None
 
     def __call__(self, event: Event) -> Awaitable[None] | None:
@@ -33,9 +35,9 @@ class RunProgress:
             case AgentStart():
                 self._creating = asyncio.create_task(self._begin(event.run_id))
             case ToolExecutionStart():
-                self._report({"kind": "report", "message": event.title})
+                self._does(event.title)
             case PhaseChange() if event.target in ("retry", "compaction"):
-                self._report({"kind": "report", "message": event.target})
+                self._does(event.target)
             case AgentEnd():
                 self._end(event.stop_reason)
             case _:
@@ -54,7 +56,12 @@ class RunProgress:
             logger.info("The client shows no progress: %s", error)
             return
         self._token = token
-        self._report({"kind": "begin", "title": "Pilothouse", "cancellable": True})
+        begin: dict[str, Any] = {"kind": "begin", "title": "Pilothouse", "cancellable": True}
+        self._report(begin if self._doing is None else {**begin, "message": self._doing})
+
+    def _does(self, message: str) -> None:
+        self._doing = message
+        self._report({"kind": "report", "message": message})
 
     def _report(self, value: dict[str, Any]) -> None:
         if self._token is not None:
@@ -62,7 +69,7 @@ class RunProgress:
 
     def _end(self, message: str) -> None:
         self._report({"kind": "end", "message": message})
-        self._token = None
+        self._token = self._doing = None
         if self._creating is not None:
             self._creating.cancel()
             self._creating = None

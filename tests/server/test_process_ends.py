@@ -1,4 +1,4 @@
-"""However and whenever the server ends: the right code, in time, no process left behind, no file half-written."""
+"""However and whenever the server ends: the right code, in time, no process left, no file half-written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from support.nursery import Nursery, nursery
+from support.nursery import Nursery
 from support.raw_client import RawClient, request
 from support.wire_models import Turn, call
 
@@ -35,13 +35,8 @@ COMMANDS: list[dict[str, Any]] = [
     {"command": "while :; do echo x; sleep 0.001; done"},
     {"command": "sleep 100", "background": True},
     {"command": "trap '' TERM HUP INT; sleep 100; sleep 100"},
+    {"command": "trap '' TERM HUP INT; sleep 100; sleep 100", "background": True},
 ]
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
-    with nursery(tmp_path_factory.mktemp("nursery")) as made:
-        yield made
 
 
 def script(folder: Path, *turns: Turn) -> str:
@@ -84,9 +79,17 @@ def ends_by_closed_pipe(client: RawClient) -> int:
     return 1
 
 
-@pytest.mark.parametrize("end", [ends_by_signal, ends_by_end_of_input, ends_by_closed_pipe])
+def ends_by_exit(client: RawClient) -> int:
+    client.notify("exit")
+    return 1
+
+
+@pytest.mark.parametrize(
+    ("end", "times"),
+    [(ends_by_signal, ENDS), (ends_by_end_of_input, ENDS), (ends_by_closed_pipe, ENDS), (ends_by_exit, 20)],
+)
 def test_no_process_survives_the_server(
-    servers: Nursery, tmp_path: Path, end: Callable[[RawClient], int]
+    servers: Nursery, tmp_path: Path, end: Callable[[RawClient], int], times: int
 ) -> None:
     def one(chance: random.Random, number: int) -> None:
         home = tmp_path / str(number)
@@ -106,7 +109,7 @@ def test_no_process_survives_the_server(
             assert client.ended(LIMIT) == wanted
             assert alive(mark) == []
 
-    at_random_moments(ENDS, one)
+    at_random_moments(times, one)
 
 
 LINES = "".join(f"line {number:04} {'-' * 1000}\n" for number in range(5000))

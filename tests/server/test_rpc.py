@@ -30,6 +30,7 @@ class Bench:
         self.heard: list[tuple[str, Json]] = []
         self.answers: dict[str, Callable[[], Any]] = {}
         self.exits: list[int] = []
+        self.unread: list[bytes] = []
         self.settled = asyncio.Event()
         self.settled.set()
 
@@ -44,6 +45,9 @@ class Bench:
 
     def exit(self, code: int) -> None:
         self.exits.append(code)
+
+    def garbled(self, body: bytes) -> None:
+        self.unread.append(body)
 
     def part(self, method: str) -> Part | None:
         return self if self.loaded else None
@@ -222,10 +226,29 @@ async def test_a_handler_that_is_cancelled_by_itself_is_answered_as_cancelled() 
         assert await b.read() == [error(1, -32800, CANCELLED)]
 
 
+async def test_a_message_that_nobody_can_read_is_answered_and_handed_on_as_it_is() -> None:
+    async with bench() as b:
+        b.rpc.receive(b'{"method":"textDocument/didChange",')
+        b.send(request(1, "a"))
+
+        first, second = await b.read(2)
+        assert (first["error"]["code"], second["id"]) == (-32700, 1)
+        assert b.unread == [b'{"method":"textDocument/didChange",']
+
+
+@pytest.mark.parametrize("params", [None, [1], "x", 7])
+async def test_params_of_a_notification_that_are_no_object_count_as_none(params: Any) -> None:
+    async with bench() as b:
+        b.send({"jsonrpc": "2.0", "method": "n", "params": params}, request(1, "a"))
+        await b.read()
+
+        assert b.heard == [("n", {}), ("a", {})]
+
+
 async def test_a_notification_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
     async with bench() as b:
         b.answers["n"] = fails(ValueError("a bug"))
-        b.send(notification("n"), {"jsonrpc": "2.0", "method": "n", "params": [1]}, request(1, "a"))
+        b.send(notification("n"), request(1, "a"))
 
         assert await b.read() == [{"id": 1, "result": {"for": "a"}}]
     assert [record.getMessage() for record in caplog.records] == ["The notification n could not be handled"]
@@ -490,7 +513,7 @@ async def test_whatever_comes_each_request_has_one_answer(
 ) -> None:
     async with bench(initialized=initialized) as b:
         b.loaded = loaded
-        b.answers |= {"later": lambda: later(lambda: 1), "fails": fails(ValueError())}
+        b.answers |= {"later": lambda: asyncio.ensure_future(later(lambda: 1)), "fails": fails(ValueError())}
         b.send(*sent)
         await asyncio.sleep(0)
         b.load()

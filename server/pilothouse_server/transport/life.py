@@ -30,6 +30,8 @@ _FLUSH = 0.4
 """Then for the client, to read what is left."""
 _OVERDUE = 0.4
 """Then for whatever else there is, before the process is ended by force: after 1.4 s or 2.8 s in all."""
+_UNHEARD = 5.0
+"""Seconds after the end of input, when the loop is too busy even to hear of it."""
 
 
 class Receiver(Protocol):
@@ -63,7 +65,7 @@ class Life:
         self._force = force
         self._parser = FrameParser()
         self._ended = asyncio.Event()
-        self._code = 0
+        self._code = 1
         self._limit = _OTHERWISE
 
     def end(self, code: int, why: str, *, after_exit: bool = False) -> None:
@@ -74,9 +76,7 @@ class Life:
         self._code = code
         self._limit = _AFTER_EXIT if after_exit else _OTHERWISE
         self._ended.set()
-        overdue = threading.Timer(self._limit + _FLUSH + _OVERDUE, self._force, (code,))
-        overdue.daemon = True
-        overdue.start()
+        self._arm(self._limit + _FLUSH + _OVERDUE)
 
     async def run(self, receiver: Receiver, teardown: Callable[[], Awaitable[None]]) -> int:
         """Returns the exit code. What `teardown` leaves undone in its time is left."""
@@ -89,6 +89,7 @@ class Life:
             self._loop,
             on_data=lambda data: self._feed(data, receiver),
             on_end=lambda: self.end(receiver.exit_code, "end of input"),
+            on_closed=lambda: self._arm(_UNHEARD),
         )
         reader.start()
         await self._ended.wait()
@@ -100,6 +101,12 @@ class Life:
     def watch_parent(self, process_id: int) -> asyncio.Task[None]:
         """End when the process that started us is gone, though somebody else holds the pipe open."""
         return asyncio.create_task(self._watch_parent(process_id))
+
+    def _arm(self, seconds: float) -> None:
+        """From then on the process is ended by force."""
+        timer = threading.Timer(seconds, lambda: self._force(self._code))
+        timer.daemon = True
+        timer.start()
 
     def _feed(self, data: bytes, receiver: Receiver) -> None:
         if self._ended.is_set():

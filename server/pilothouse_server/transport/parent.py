@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 
-__all__ = ["gone"]
-
-_CHECK = 1.0
+__all__ = ["gone", "gone_by_polling"]
 
 
 async def gone(process_id: int) -> None:
@@ -17,7 +15,7 @@ async def gone(process_id: int) -> None:
     except (ProcessLookupError, OverflowError):
         return
     except (AttributeError, OSError):
-        await _gone_by_polling(process_id)
+        await gone_by_polling(process_id)
         return
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -29,9 +27,10 @@ async def gone(process_id: int) -> None:
         os.close(descriptor)
 
 
-async def _gone_by_polling(process_id: int) -> None:
+async def gone_by_polling(process_id: int, *, every: float = 1.0) -> None:
+    """The same for systems that tell nobody, looked for `every` so many seconds."""
     while _alive(process_id):  # noqa: ASYNC110 - nobody could set an event
-        await asyncio.sleep(_CHECK)
+        await asyncio.sleep(every)
 
 
 def _alive(process_id: int) -> bool:

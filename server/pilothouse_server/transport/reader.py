@@ -16,6 +16,7 @@ _AHEAD = 8
 
 class WireReader:
     """Hands what it reads to the loop, in order; `on_end` is called once, at end of input or an error.
+    Just before that `on_closed` is called in the reader's own thread, whatever the loop is doing.
 
     A thread because it works for pipes, files, sockets and terminals alike. It is a daemon that
     sits in a plain read, so it never holds up the end of the process.
@@ -28,11 +29,13 @@ class WireReader:
         *,
         on_data: Callable[[bytes], None],
         on_end: Callable[[], None],
+        on_closed: Callable[[], None] = lambda: None,
     ) -> None:
         self._descriptor = descriptor
         self._loop = loop
         self._on_data = on_data
         self._on_end = on_end
+        self._on_closed = on_closed
         self._room = threading.Semaphore(_AHEAD)
         self._thread = threading.Thread(target=self._read, name="wire-reader", daemon=True)
 
@@ -44,6 +47,7 @@ class WireReader:
             self._room.acquire()
             if not self._call(self._deliver, data):
                 return
+        self._on_closed()
         self._call(self._on_end)
 
     def _read_chunk(self) -> bytes:

@@ -86,6 +86,10 @@ class Front(Protocol):
 
     def exit(self, code: int) -> None: ...
 
+    def garbled(self, body: bytes) -> None:
+        """Told of a message that nobody can read; its sender has been answered."""
+        ...
+
     def part(self, method: str) -> Part | None:
         """The part a message is for; None while it is being loaded, then `Rpc.resume` is called."""
         ...
@@ -129,6 +133,7 @@ class Rpc:
             message = decode(body)
         except ValueError as error:
             self._answer_error(None, PARSE_ERROR, f"The message is not JSON: {error}")
+            self._front.garbled(body)
             return
         if not isinstance(message, dict):
             self._answer_error(None, INVALID_REQUEST, _NOT_AN_OBJECT)
@@ -224,10 +229,9 @@ class Rpc:
                 self._cancel(cast("Json", params).get("id"))
         elif not self._initialized or self._shut_down:
             logger.info("Dropped a notification that came outside initialize and shutdown")
-        elif params is not None and not isinstance(params, dict):
-            logger.info("Dropped a notification whose params are not an object")
         else:
-            self._in_order(message, None)
+            # Params of another shape count as none: what is told of a document must reach it in any case.
+            self._in_order(message if isinstance(params, dict) else {**message, "params": {}}, None)
 
     def _in_order(self, message: Json, msg_id: Id | None) -> None:
         request = None if msg_id is None else _Request()
