@@ -16,10 +16,13 @@ from pilothouse_server.editor_side import EditorSide
 from pilothouse_server.handshake import Client
 from pilothouse_server.headless import CLIENT_NAME
 from pilothouse_server.methods import register_methods
+from pilothouse_server.model_methods import register_model_methods
+from pilothouse_server.plain_door import PlainDoor
 from pilothouse_server.protocol import ClientFeatures
 from pilothouse_server.sessions import Sessions
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.typed import Methods
+from pilothouse_server.undo_methods import register_undo_methods
 
 __all__ = ["AgentSide"]
 
@@ -50,6 +53,10 @@ class AgentSide(Methods):
             features=_features(client),
         )
         register_methods(self, self.sessions)
+        register_model_methods(self, self.sessions)
+        register_undo_methods(self, self.sessions)
+        self._door = PlainDoor(rpc, client, editor, self.sessions)
+        self._door.register(self)
 
         @self.heard(names.PROGRESS_CANCEL)
         def cancel_progress(params: JsonObject) -> None:
@@ -63,6 +70,7 @@ class AgentSide(Methods):
 
     async def close(self, limit: float) -> None:
         await self.sessions.close(limit)
+        self._door.close()
 
     def _settings(self, configuration: Mapping[str, JsonValue]) -> Settings:
         """All layers together; what is wrong in them is logged and never stops the server."""

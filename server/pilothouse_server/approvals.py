@@ -18,13 +18,14 @@ from pilothouse_server.transport.faults import ClientGone, RequestFault
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import options_to_wire
 
-__all__ = ["ClientApprover", "MessageApprover"]
+__all__ = ["ClientApprover", "CommandApprover", "MessageApprover"]
 
 logger = logging.getLogger(__name__)
 
 _SHOWN_LINES = 20
-_TITLES = {"rejectOnce": "Reject", "allowOnce": "Allow", "allowAlways": "Allow for this session"}
-"""Exact, because some clients answer with the title alone and some by its letter."""
+_KINDS = ("rejectOnce", "allowOnce", "allowAlways")
+"""What a message offers, in its order. Rejecting comes first: it is what a closed dialog or a stray key
+should mean."""
 
 
 class ClientApprover:
@@ -49,7 +50,7 @@ class MessageApprover:
     """Asks by `window/showMessageRequest`, for clients that know nothing of us.
 
     One such message is open per connection, because editors show one at a time and answer them in
-    whatever order. Reject comes first: it is what a closed dialog or a stray key should mean.
+    whatever order. The answer is the exact label of an option, since some clients give it by its letter.
     """
 
     def __init__(self, rpc: Rpc, turn: asyncio.Lock) -> None:
@@ -57,20 +58,25 @@ class MessageApprover:
         self._turn = turn
 
     async def ask(self, question: Question) -> Answer | None:
-        options: dict[str, str] = {}
-        for option in question.options:
-            if option.kind in _TITLES:
-                options.setdefault(_TITLES[option.kind], option.id)
-        titles = sorted(options, key=lambda title: title != "Reject")
+        options = {
+            option.label: option.id for kind in _KINDS for option in question.options if option.kind == kind
+        }
         params = {
             "type": 2,
             "message": _message(question),
-            "actions": [{"title": title} for title in titles],
+            "actions": [{"title": title} for title in options],
         }
         async with self._turn:
             chosen = await _asked(self._rpc, names.SHOW_MESSAGE_REQUEST, params)
         title: object = cast("dict[str, Any]", chosen).get("title") if isinstance(chosen, dict) else None
         return Answer(options[title], by="client") if isinstance(title, str) and title in options else None
+
+
+class CommandApprover:
+    """Shows nothing by itself: the question stands in the chat document until a command answers it."""
+
+    async def ask(self, question: Question) -> Answer | None:
+        await asyncio.get_running_loop().create_future()
 
 
 async def _asked(rpc: Rpc, method: str, params: dict[str, Any]) -> Any:
@@ -85,7 +91,7 @@ async def _asked(rpc: Rpc, method: str, params: dict[str, Any]) -> Any:
 
 
 def _message(question: Question) -> str:
-    """The title, then the command or as much of the diff as a dialog can hold."""
+    """The title, the command or as much of the diff as a dialog can hold, and what lasting answers cover."""
     lines = [f"Pilothouse: {question.title}?"]
     preview = question.preview
     if preview is not None and preview.command is not None:
@@ -94,6 +100,7 @@ def _message(question: Question) -> str:
         lines += [line.rstrip("\r\n") for hunk in diff.hunks for line in hunk.lines if line[:1] in "+-"]
     if len(lines) > _SHOWN_LINES:
         lines[_SHOWN_LINES:] = [f"… {len(lines) - _SHOWN_LINES} more lines"]
+    lines += [f"{option.label}: {option.scope}" for option in question.options if option.scope]
     return "\n".join(visible(line) for line in lines)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from pilothouse_server import __version__
+
 __all__ = ["main"]
 
 _USAGE = 2
@@ -83,9 +85,7 @@ def _demo(arguments: list[str]) -> int:
 
 
 def _version() -> int:
-    from importlib.metadata import version
-
-    _say(f"pilothouse {version('pilothouse')}\n")
+    _say(f"pilothouse {__version__}\n")
     return 0
 
 

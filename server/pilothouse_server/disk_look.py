@@ -13,6 +13,7 @@ class DiskLook:
     real_path: str
     text: str | None
     """None: there is no such file, or no text that we can read."""
+    exists: bool = True
 
 
 def look_at(path: str) -> DiskLook:
@@ -26,7 +27,7 @@ def look_at(path: str) -> DiskLook:
         real_path = os.path.realpath(path)
         return DiskLook(real_path, decode(Disk().load(real_path).data, real_path).text)
     except (OSError, ValueError, ToolError):
-        return DiskLook(_real_or_same(path), None)
+        return DiskLook(_real_or_same(path), None, os.path.lexists(path))
 
 
 def same_text(document: str, on_disk: str) -> bool:

@@ -15,9 +15,14 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
 from pilothouse_agent.kernel.tooling import ToolError
-from pilothouse_agent.session.places import user_settings_path
-from pilothouse_agent.session.setting_keys import from_environment, load_file
-from pilothouse_agent.session.settings import Settings
+from pilothouse_agent.models.credentials import Credentials
+from pilothouse_agent.models.keyring_key import keyring_is_there
+from pilothouse_agent.models.provider_reader import read_providers
+from pilothouse_agent.models.registry import default_registry
+from pilothouse_agent.permissions.layers import Layer
+from pilothouse_agent.session.places import read_user_settings, user_settings_path
+from pilothouse_agent.session.setting_keys import from_environment
+from pilothouse_agent.session.settings import Settings, merged
 from pilothouse_agent.tools.ripgrep import find_ripgrep
 from pilothouse_server.headless import JsonRpcClient
 
@@ -57,6 +62,7 @@ def findings(environment: Mapping[str, str]) -> list[Finding]:
         _search,
         _shell,
         _settings,
+        _keys,
         _model,
         _server,
     )
@@ -97,26 +103,43 @@ def _shell(environment: Mapping[str, str]) -> Finding:
 
 def _settings(environment: Mapping[str, str]) -> Finding:
     path = user_settings_path(environment)
-    values, complaints = load_file(path)
-    from_variables, more = from_environment(environment)
-    _, wrong = Settings().with_values({**values, **from_variables})
-    problems = [*complaints, *more, *wrong]
-    if problems:
-        return Finding("settings", "warning", " ".join(problems))
+    settings, problems = _chosen(environment)
+    _, wrong = read_providers(settings.providers or {}, environment)
+    if problems or wrong:
+        return Finding("settings", "warning", " ".join([*problems, *wrong]))
     return Finding("settings", "ok", str(path) if path.exists() else f"{path} (not there; defaults count)")
 
 
+def _keys(environment: Mapping[str, str]) -> Finding:
+    settings, _ = _chosen(environment)
+    configs, _ = read_providers(settings.providers or {}, environment)
+    credentials = Credentials(environment)
+    found = {name: credentials.source(config) for name, config in configs.items()}
+    parts = [f"{name} from {source}" for name, source in found.items() if source is not None]
+    if keyring_is_there():
+        parts.append("and what the keyring holds")
+    return Finding("keys", "ok", ", ".join(parts) or "none was found; models on this machine need none")
+
+
 def _model(environment: Mapping[str, str]) -> Finding:
-    values, _ = load_file(user_settings_path(environment))
-    from_variables, _ = from_environment(environment)
-    settings, _ = Settings().with_values({**values, **from_variables})
+    settings, _ = _chosen(environment)
     if settings.model is None:
         text = "No default model is chosen. Set PILOTHOUSE_MODEL, or give --model to each run."
         return Finding("model", "warning", text)
-    key = "OPENAI_API_KEY" if settings.model.startswith("openai") else None
-    if key is not None and not environment.get(key) and not environment.get("OPENAI_BASE_URL"):
-        return Finding("model", "warning", f"{settings.model} needs a key: set {key}.")
-    return Finding("model", "ok", settings.model)
+    models = default_registry(environment, settings=settings.providers)
+    if problem := models.problem(settings.model):
+        return Finding("model", "warning", problem.message)
+    source = models.key_source(settings.model)
+    return Finding("model", "ok", f"{settings.model} (key from {source})" if source else settings.model)
+
+
+def _chosen(environment: Mapping[str, str]) -> tuple[Settings, list[str]]:
+    """What user and environment say, and what is wrong with it."""
+    values, complaints = read_user_settings(environment)
+    from_variables, more = from_environment(environment)
+    layers = {Layer.USER: values, Layer.ENVIRONMENT: from_variables}
+    settings, wrong = merged(layers, trusted=False)
+    return settings, [*complaints, *more, *wrong]
 
 
 def _server(environment: Mapping[str, str]) -> Finding:

@@ -36,6 +36,8 @@ class Document:
         self.closed = False
         self.saved: str | None = None
         """The text that the editor holds for saved; None when that is not known."""
+        self.had_file = False
+        """Whether there was a file behind it at some time since it was opened."""
         self._lines = LineText("")
         self._lost: str | None = None
         self._unsettled: str | None = None
@@ -48,6 +50,10 @@ class Document:
     def text(self) -> str:
         """The newest text that is known; while the document is in doubt it may be wrong."""
         return self._lines.text
+
+    def peek(self) -> str:
+        """`text`, from any thread."""
+        return self._lines.joined()
 
     @property
     def doubt(self) -> str | None:
@@ -83,7 +89,7 @@ class Document:
     def open(self, uri: str, opened: Opened) -> None:
         self.uri, self.path = uri, path_of(uri)
         self.language, self.version = opened.language, opened.version
-        self.saved = None
+        self.saved, self.had_file = None, False
         self._versioned = True
         self._openings += 1
         self._take_whole(opened.text)
@@ -107,6 +113,7 @@ class Document:
         if text is not None:
             self._compare(text)
         self.saved = None if self._lost else self.text
+        self.had_file = True
         self._tell("saved")
 
     def lose(self, reason: str) -> None:

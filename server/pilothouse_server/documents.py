@@ -45,19 +45,21 @@ class Documents:
         return self._open.get(uri_key(uri))
 
     def of_path(self, real_path: str) -> list[Document]:
-        """The open documents of a file, several when the client opened it by several names.
+        """The open documents of a file, several when the client opened it by several names. From any thread.
 
         Links are as they were when looked up last; right after an opening a link may not be yet.
         """
         key = file_key(real_path)
         return [
             document
-            for document in self._open.values()
+            for document in list(self._open.values())
             if document.real_path is not None and file_key(document.real_path) == key
         ]
 
     async def locate(self, real_path: str) -> list[Document]:
         """`of_path`, after looking anew where the links of all documents lead."""
+        if not self._open:
+            return []
         named = {document: document.path for document in self.all() if document.path is not None}
         try:
             async with asyncio.timeout(_DISK_LIMIT):
@@ -162,6 +164,7 @@ class Documents:
         """Learn where the document really is, and whether the text it was opened with is the saved one."""
         found = await asyncio.to_thread(self._look, path)
         document.real_path = found.real_path
+        document.had_file = document.had_file or found.exists
         if document.saved is None and found.text is not None and same_text(text, found.text):
             document.saved = text
 

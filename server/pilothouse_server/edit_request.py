@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
-from pilothouse_agent.kernel.tooling import Hunk
+from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_server import method_names as names
 from pilothouse_server.document import Document, DocumentEvent
+from pilothouse_server.edit_traces import is_absent, stands
 from pilothouse_server.text_edits import TextEdit, same_but_last_end, workspace_edit
 from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
 
 __all__ = ["EditRequest", "Limits", "Outcome"]
+
+_ABSENT = "but it is not in its text, which others have changed meanwhile"
+_DIFFERENT = "and its text is now another than was asked for, perhaps formatted"
+_LAST_END = "but did not change the end of the last line, which some editors keep to themselves"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,98 +37,124 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     kind: Literal["applied", "refused", "otherwise", "unknown"]
-    """`otherwise`: the editor said yes and the text is another than was asked for."""
+    """`otherwise`: the editor said yes, and its text is another than was asked for."""
     text: str = ""
-    """For applied: the document as it was when the edit was seen."""
+    """For applied: what the edit made, without what the user changed meanwhile."""
+    reason: str = ""
+    explained: bool = False
+    """For refused: a newer text has come, for which the edit was not meant."""
+
+
+class _Answer(NamedTuple):
+    kind: Literal["yes", "no", "unclear", "none"]
     reason: str = ""
 
 
 class EditRequest:
     """Watches the document from before the edit is sent, so that nothing is missed."""
 
-    def __init__(self, rpc: Rpc, document: Document, *, expected: str, hunks: Sequence[Hunk]) -> None:
-        """`expected` is the whole text the edit makes; `hunks` its changes with their context."""
+    def __init__(
+        self, rpc: Rpc, document: Document, *, expected: str, limits: Limits, least_version: int = 1
+    ) -> None:
+        """`expected` is the whole text that the edit makes. For `least_version` see `workspace_edit`."""
         self._rpc = rpc
         self._document = document
+        self._version, self._before = document.version, document.text
         self._expected = expected
-        self._hunks = hunks
-        self._seen: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._limits = limits
+        self._least_version = least_version
+        self._seen: str | None = None
+        """The text as it was when all of it was the one expected."""
         self._changed = False
-        self._said_yes = False
+        self._stirred = asyncio.Event()
 
-    async def send(self, edits: Sequence[TextEdit], label: str, limits: Limits) -> Outcome:
-        """Must be called in the step in which version and text were compared."""
+    async def send(self, edits: Sequence[TextEdit], label: str | None, signal: AbortSignal) -> Outcome:
+        """Must be called in the step in which version and text were compared.
+
+        After an abort the outcome is still waited for, but no longer for what explains a refusal.
+        """
         document = self._document
-        edit = workspace_edit(document.uri, document.version, edits)
-        forget = document.watch(self._look)
-        asking = asyncio.ensure_future(
-            self._rpc.request(names.APPLY_EDIT, {"label": label, "edit": edit}, limit=limits.answer)
-        )
-        asking.add_done_callback(_take)
+        edit = workspace_edit(document.uri, self._version, edits, least_version=self._least_version)
+        params = {"edit": edit, **({"label": label} if label is not None else {})}
+        asking = asyncio.ensure_future(self._rpc.request(names.APPLY_EDIT, params, limit=self._limits.answer))
+        asking.add_done_callback(self._take)
+        forget = document.watch(self._look), signal.on_abort(self._stirred.set)
         try:
-            await asyncio.wait({asking, self._seen}, return_when=asyncio.FIRST_COMPLETED)
-            if self._seen.done():
-                return Outcome("applied", self._seen.result())
-            return await self._judge(_answer(asking), limits)
+            await self._until(lambda: self._seen is not None or asking.done(), None)
+            return await self._judge(_answer(asking) if asking.done() else _Answer("none"), signal)
+        except asyncio.CancelledError:
+            document.unsettle("an edit was sent, and nobody waited for its outcome")
+            raise
         finally:
-            forget()
+            for each in forget:
+                each()
 
-    async def _judge(self, answer: tuple[bool | None, str], limits: Limits) -> Outcome:
-        applied, reason = answer
-        self._said_yes = applied is True
-        if self._said_yes and self._changed and self._stands():
-            return Outcome("applied", self._document.text)
-        if await self._in_sight(limits.retry if applied is False else limits.sight):
-            return Outcome("applied", self._seen.result())
-        if applied is False:
-            return Outcome("refused", reason=reason)
-        if applied is None or not self._changed:
-            return Outcome("unknown", reason=reason)
-        return Outcome("otherwise", self._document.text)
+    async def _judge(self, answer: _Answer, signal: AbortSignal) -> Outcome:
+        if answer.kind in ("yes", "unclear"):
+            await self._until(lambda: self._stands() or self._document.closed, self._limits.sight)
+        elif answer.kind == "no":
+            await self._until(lambda: self._explained() or signal.aborted, self._limits.retry)
+        if self._stands():
+            return Outcome("applied", self._seen if self._seen is not None else self._expected)
+        if answer.kind == "no":
+            return Outcome("refused", reason=answer.reason, explained=self._explained())
+        if self._document.closed:
+            return Outcome("unknown", reason="it was closed before its new text came")
+        return self._otherwise(answer)
 
-    async def _in_sight(self, limit: float) -> bool:
-        """Wait for the text that was asked for, or after a yes for one in which all of the edit stands."""
-        try:
+    def _otherwise(self, answer: _Answer) -> Outcome:
+        """The text did not come, and nobody said no."""
+        if answer.kind == "yes" and self._changed:
+            absent = is_absent(self._before, self._expected, self._document.text)
+            return Outcome("otherwise", reason=_ABSENT if absent else _DIFFERENT)
+        if answer.kind == "yes" and same_but_last_end(self._before, self._expected):
+            return Outcome("otherwise", reason=_LAST_END)
+        return Outcome("unknown", reason=answer.reason)
+
+    async def _until(self, reached: Callable[[], bool], limit: float | None) -> None:
+        with suppress(TimeoutError):
             async with asyncio.timeout(limit):
-                await asyncio.shield(self._seen)
-        except TimeoutError:
-            return False
-        return True
+                while not reached():
+                    self._stirred.clear()
+                    await self._stirred.wait()
 
     def _look(self, document: Document, event: DocumentEvent) -> None:
         """At every single change, since the next one may be the user's."""
-        if event != "changed":
-            return
-        self._changed = True
-        if self._seen.done():
-            return
-        if same_but_last_end(document.text, self._expected) or (self._said_yes and self._stands()):
-            self._seen.set_result(document.text)
+        if event in ("changed", "opened"):
+            self._changed = True
+            if self._seen is None and same_but_last_end(document.text, self._expected):
+                self._seen = document.text
+        self._stirred.set()
+
+    def _explained(self) -> bool:
+        moved = self._document.version > self._version or self._document.closed
+        return moved or self._stands()
 
     def _stands(self) -> bool:
-        """Whether every hunk is in the text, though the user has changed other places."""
-        text = self._document.text
-        news = ("".join(line[1:] for line in hunk.lines if line[0] != "-") for hunk in self._hunks)
-        return all(new in text for new in news)
+        if self._seen is not None:
+            return True
+        document = self._document
+        return self._changed and not document.doubt and stands(self._before, self._expected, document.text)
+
+    def _take(self, asking: asyncio.Future[Any]) -> None:
+        if not asking.cancelled():
+            asking.exception()
+        self._stirred.set()
 
 
-def _answer(asking: asyncio.Future[Any]) -> tuple[bool | None, str]:
-    """Whether the client says that it applied the edit (None: it says nothing), and its reason."""
+def _answer(asking: asyncio.Future[Any]) -> _Answer:
     try:
         answer = asking.result()
     except RequestFault as fault:
-        return False, str(fault)
+        return _Answer("no", str(fault))
     except TimeoutError:
-        return None, "the editor did not answer"
-    except ClientGone as gone:
-        return None, str(gone)
+        return _Answer("none", "the editor did not answer")
+    except ClientGone:
+        return _Answer("none", "the connection to the editor ended before it answered")
     fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
     reason = fields.get("failureReason")
     if fields.get("applied") is True:
-        return True, "the editor says that it was applied, but the text has not changed"
-    return False, str(reason) if reason else "the editor refused without a reason"
-
-
-def _take(asking: asyncio.Future[Any]) -> None:
-    if not asking.cancelled():
-        asking.exception()
+        return _Answer("yes", "the editor says that it was applied, but its text has not changed")
+    if fields.get("applied") is False:
+        return _Answer("no", str(reason) if reason else "the editor refused without a reason")
+    return _Answer("unclear", "the editor did not say whether it was applied")

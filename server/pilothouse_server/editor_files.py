@@ -9,21 +9,35 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from pilothouse_agent.files.diff import diff_texts
 from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange, WriteScope
-from pilothouse_agent.kernel.tooling import Hunk, ToolError
+from pilothouse_agent.kernel.tooling import ToolError
+from pilothouse_server.clients import USUAL, ClientProfile
+from pilothouse_server.disk_look import same_text
 from pilothouse_server.document import Document
 from pilothouse_server.documents import Documents
 from pilothouse_server.edit_request import EditRequest, Limits, Outcome
 from pilothouse_server.positions import Encoding
 from pilothouse_server.round_trip import round_trip_fault
-from pilothouse_server.text_edits import TextEdit, in_own_line_ends, same_but_last_end, text_edits
+from pilothouse_server.text_edits import TextEdit, in_own_line_ends, text_edits
 from pilothouse_server.transport.rpc import Rpc
 
 __all__ = ["EditorFiles"]
 
 _TRIES = 10
+_UNEXPLAINED = 2
+"""Refusals without a newer text that an edit is tried for: the second time the answer is meant."""
+
+
+class _Place(NamedTuple):
+    """A file as it was when a call began."""
+
+    path: str
+    shown: str
+    """As messages name it."""
+    exists: bool
+    data: bytes | None
 
 
 class EditorFiles:
@@ -34,138 +48,179 @@ class EditorFiles:
         rpc: Rpc,
         documents: Documents,
         *,
+        profile: ClientProfile = USUAL,
         display: Callable[[str], str] = str,
         limits: Limits | None = None,
+        labelled: bool = True,
     ) -> None:
+        """`labelled`: edits carry a name, which some editors show to the user each time."""
         self._rpc = rpc
         self._documents = documents
+        self._profile = profile
         self._show = display
         self._limits = limits or Limits()
+        self._labelled = labelled
 
     async def holds(self, path: str) -> bool:
-        return bool(await self._documents.locate(path))
+        """With a client that takes no edits only files with unsaved text are held, to be refused."""
+        if self._profile.takes_edits:
+            return bool(await self._documents.locate(path))
+        return bool(await self._documents.unsaved(path))
 
     async def read(self, path: str) -> FileText:
-        document = self._document(path)
-        await self._refuse_deleted(document, path)
+        place = await asyncio.to_thread(self._look, path)
+        document = self._document(path, place.shown)
+        _refuse_deleted(document, place)
         return _file(path, document.text)
 
     def peek(self, path: str) -> FileText | None:
-        if not self._documents.of_path(path):
+        found = self._documents.of_path(path)
+        if not found or not (self._profile.takes_edits or any(_may_be_unsaved(each) for each in found)):
             return None
-        return _file(path, self._document(path).text)
+        return _file(path, self._document(path, self._show(path)).peek())
 
     async def change(self, path: str, change: TextChange, scope: WriteScope) -> FileChange:
-        document = self._document(path)
-        await self._refuse_unfaithful(document, path)
-        before = document.text
-        reason = ""
+        place = await asyncio.to_thread(self._look, path, whole=True)
+        document = self._document(path, place.shown)
+        self._refuse_unfit(document, place)
+        refusal, unexplained = "", 0
         for _ in range(_TRIES):
-            scope.signal.raise_if_aborted()
-            outcome = await self._once(document, path, change, scope)
+            if refusal and scope.signal.aborted:
+                raise _unchanged(place, f"{refusal}, and the run was aborted before another try")
+            outcome = await self._once(document, place, change, scope)
             if isinstance(outcome, FileChange):
                 return outcome
             if outcome is not None:
-                reason = outcome.reason
-                await document.changed(document.version, self._limits.retry)
-            document = self._document(path)
-        why = reason or "its text changes all the time"
-        state = "is as it was" if document.text == before else "has been changed by others only"
-        raise ToolError(f"{self._show(path)} could not be changed: {why}. The file {state}.")
+                refusal = outcome.reason
+                unexplained += not outcome.explained
+            if unexplained == _UNEXPLAINED:
+                break
+            document = self._document(path, place.shown)
+        raise _unchanged(place, refusal or "its text changes all the time")
 
     async def refuse_unsaved(self, paths: Sequence[str]) -> None:
         for path in paths:
             if await self._documents.unsaved(path):
+                shown = await asyncio.to_thread(self._show, path)
                 raise ToolError(
-                    f"{self._show(path)} has unsaved text in the editor, which would be lost. Nothing was "
-                    "done. Ask the user to save it first."
+                    f"{shown} has unsaved text in the editor, which would be lost. Nothing was done. Ask the "
+                    "user to save it first."
                 )
 
     async def compare(self, change: FileChange) -> None:
+        if not self._profile.takes_edits or change.after is None:
+            return
         for document in await self._documents.locate(change.path):
-            if change.after is not None and not same_but_last_end(document.text, change.after):
+            if not await self._comes_to_read(document, change.after):
+                shown = await asyncio.to_thread(self._show, change.path)
                 raise ToolError(
-                    f"{self._show(change.path)} was written on disk, and the editor has opened it meanwhile "
-                    "with another text. Read it again before it is changed."
+                    f"{shown} was written on disk, and the editor has opened it meanwhile with another text. "
+                    "Read it again before it is changed."
                 )
 
+    async def _comes_to_read(self, document: Document, text: str) -> bool:
+        """An editor that opened the old text may be about to load the new one."""
+        if not same_text(document.text, text):
+            await document.changed(document.version, self._limits.retry)
+        return document.closed or same_text(document.text, text)
+
     async def _once(
-        self, document: Document, path: str, change: TextChange, scope: WriteScope
+        self, document: Document, place: _Place, change: TextChange, scope: WriteScope
     ) -> FileChange | Outcome | None:
         """One try: the change when it was seen, a refusal, or None when the text moved on meanwhile."""
-        version, text = document.version, document.text
+        version, text, path = document.version, document.text, place.path
         planned = await asyncio.to_thread(_planned, change, _file(path, text), document.encoding)
         if planned is None:
             return FileChange(path, "modify", "editor", text, text)
-        expected, edits, hunks = planned
+        expected, edits = planned
         if document.doubt or document.closed or document.version != version or document.text != text:
             return None
         with scope.committing():
-            asked = EditRequest(self._rpc, document, expected=expected, hunks=hunks)
-            outcome = await asked.send(edits, f"Pilothouse: {Path(path).name}", self._limits)
-        match outcome.kind:
-            case "applied":
-                return FileChange(path, "modify", "editor", text, outcome.text)
-            case "refused":
-                return outcome
-            case "otherwise":
-                raise self._differs(path)
-            case "unknown":
-                document.unsettle(f"an edit was sent and {outcome.reason}")
-                raise self._unknown(path, outcome.reason)
+            least = self._profile.least_version
+            asked = EditRequest(
+                self._rpc, document, expected=expected, limits=self._limits, least_version=least
+            )
+            label = f"Pilothouse: {Path(path).name}" if self._labelled else None
+            outcome = await asked.send(edits, label, scope.signal)
+        if outcome.kind == "applied":
+            return FileChange(path, "modify", "editor", text, outcome.text)
+        if outcome.kind == "refused":
+            return outcome
+        raise _failed(document, place, outcome)
 
-    def _document(self, path: str) -> Document:
+    def _look(self, path: str, *, whole: bool = False) -> _Place:
+        """Blocks: call in a thread."""
+        data = _bytes(path) if whole else None
+        return _Place(path, self._show(path), os.path.lexists(path), data)
+
+    def _refuse_unfit(self, document: Document, place: _Place) -> None:
+        """Steps 1 and 2: a file that is gone, or that the editor would ruin in saving."""
+        if not self._profile.takes_edits:
+            raise ToolError(
+                f"{place.shown} has unsaved text in the editor, which takes no edits from outside. Nothing "
+                "was done. Ask the user to save it first."
+            )
+        _refuse_deleted(document, place)
+        if fault := round_trip_fault(document.text, place.data, shown=place.shown):
+            raise ToolError(fault)
+
+    def _document(self, path: str, shown: str) -> Document:
         """The one open document of a file, when its text can be trusted."""
         found = self._documents.of_path(path)
         if not found:
-            raise ToolError(f"{self._show(path)} was closed in the editor meanwhile. Try again.")
+            raise ToolError(f"{shown} was closed in the editor meanwhile. Try again.")
         if len(found) > 1:
             names = ", ".join(document.uri for document in found)
             raise ToolError(
-                f"{self._show(path)} is open twice, as {names}. Ask the user to close one of them; a "
-                "change of one would be lost by saving the other."
+                f"{shown} is open twice, as {names}. Ask the user to close one of them; a change of one "
+                "would be lost by saving the other."
             )
         if found[0].doubt:
             raise ToolError(
-                f"The editor's text of {self._show(path)} is not known for certain: {found[0].doubt}. Ask "
-                "the user to save or reopen it."
+                f"The editor's text of {shown} is not known for certain: {found[0].doubt}. Ask the user to "
+                "save or reopen it."
             )
         return found[0]
 
-    async def _refuse_deleted(self, document: Document, path: str) -> None:
-        if document.saved is not None and not await asyncio.to_thread(os.path.lexists, path):
-            raise ToolError(
-                f"{self._show(path)} is gone on disk but still open in the editor. Nothing was done. Ask "
-                "the user whether to save it again or to close it."
-            )
 
-    async def _refuse_unfaithful(self, document: Document, path: str) -> None:
-        """Steps 1 and 2: a file that is gone, or that the editor would ruin in saving."""
-        await self._refuse_deleted(document, path)
-        data = await asyncio.to_thread(_bytes, path)
-        if fault := round_trip_fault(document.text, data, shown=self._show(path)):
-            raise ToolError(fault)
-
-    def _differs(self, path: str) -> ToolError:
-        return ToolError(
-            f"The editor took the edit of {self._show(path)}, and the text is now another than was asked "
-            "for, perhaps formatted. Read it again before it is changed."
+def _refuse_deleted(document: Document, place: _Place) -> None:
+    if document.had_file and not place.exists:
+        raise ToolError(
+            f"{place.shown} is gone on disk but still open in the editor. Nothing was done. Ask the user "
+            "whether to save it again or to close it."
         )
 
-    def _unknown(self, path: str, reason: str) -> ToolError:
+
+def _unchanged(place: _Place, why: str) -> ToolError:
+    return ToolError(f"{place.shown} was not changed: {why}. The edit has not been made.")
+
+
+def _failed(document: Document, place: _Place, outcome: Outcome) -> ToolError:
+    if outcome.kind == "otherwise":
         return ToolError(
-            f"Outcome unknown: an edit of {self._show(path)} was sent, and {reason}. It is not changed again "
-            "until the editor has told its text. Read it before going on."
+            f"The editor says that it took the edit of {place.shown}, {outcome.reason}. Read it again before "
+            "it is changed."
         )
+    sent = f"Outcome unknown: an edit of {place.shown} was sent, and {outcome.reason}."
+    if document.closed:
+        return ToolError(f"{sent} Read it again before it is changed.")
+    document.unsettle(f"an edit was sent, and {outcome.reason}")
+    return ToolError(
+        f"{sent} It is not changed again until the editor has told its text. Read it before going on."
+    )
 
 
 def _planned(
     change: TextChange, file: FileText, encoding: Encoding
-) -> tuple[str, tuple[TextEdit, ...], tuple[Hunk, ...]] | None:
+) -> tuple[str, tuple[TextEdit, ...]] | None:
     """The text wanted and the edits that make it; None when it is there already. Runs in a thread."""
     wanted = in_own_line_ends(change(file), file.text)
     edits = text_edits(file.text, wanted, encoding)
-    return (wanted, edits, diff_texts(file.text, wanted)) if edits else None
+    return (wanted, edits) if edits else None
+
+
+def _may_be_unsaved(document: Document) -> bool:
+    return document.doubt is not None or document.peek() != document.saved
 
 
 def _file(path: str, text: str) -> FileText:

@@ -19,8 +19,12 @@ class LineText:
     @property
     def text(self) -> str:
         if self._text is None:
-            self._text = "".join(self._lines)
+            self._text = self.joined()
         return self._text
+
+    def joined(self) -> str:
+        """The text, from any thread: keeps nothing that the next change would have to take back."""
+        return "".join(self._lines)
 
     def replace(self, start: Position, end: Position, new: str, encoding: Encoding) -> None:
         """Raises `OutsideText` and changes nothing, where clamping as LSP says does not help."""

@@ -6,27 +6,38 @@ __all__ = [
     "ABORT",
     "ANSWER",
     "APPLY_EDIT",
+    "ASK",
     "CANCEL",
+    "CODE_ACTION",
     "CONFIGURATION",
     "CONFIGURATION_CHANGED",
+    "DIAGNOSTICS",
     "DID_CHANGE",
     "DID_CLOSE",
     "DID_OPEN",
     "DID_SAVE",
     "EVENT",
     "EVENTS",
+    "EXECUTE_COMMAND",
     "EXIT",
     "FOLDERS_CHANGED",
     "FOLLOW_UP",
     "INITIALIZE",
     "INITIALIZED",
+    "MODELS",
     "PROGRESS",
     "PROGRESS_CANCEL",
     "PROGRESS_CREATE",
     "PROMPT",
     "REGISTER",
     "REQUEST_APPROVAL",
+    "REWIND",
+    "SAVE",
     "SESSION_NEW",
+    "SET_MODEL",
+    "SET_THINKING",
+    "SHOW_DOCUMENT",
+    "SHOW_MESSAGE",
     "SHOW_MESSAGE_REQUEST",
     "SHUTDOWN",
     "STATE",
@@ -46,7 +57,11 @@ CONFIGURATION_CHANGED = "workspace/didChangeConfiguration"
 PROGRESS = "$/progress"
 PROGRESS_CREATE = "window/workDoneProgress/create"
 PROGRESS_CANCEL = "window/workDoneProgress/cancel"
+SHOW_MESSAGE = "window/showMessage"
 SHOW_MESSAGE_REQUEST = "window/showMessageRequest"
+SHOW_DOCUMENT = "window/showDocument"
+EXECUTE_COMMAND = "workspace/executeCommand"
+CODE_ACTION = "textDocument/codeAction"
 REGISTER = "client/registerCapability"
 DID_OPEN = "textDocument/didOpen"
 DID_CHANGE = "textDocument/didChange"
@@ -56,13 +71,20 @@ FOLDERS_CHANGED = "workspace/didChangeWorkspaceFolders"
 WATCHED_FILES_CHANGED = "workspace/didChangeWatchedFiles"
 
 SESSION_NEW = "session/new"
+REWIND = "session/rewind"
+SET_MODEL = "session/setModel"
+SET_THINKING = "session/setThinking"
 PROMPT = "agent/prompt"
 STEER = "agent/steer"
 FOLLOW_UP = "agent/followUp"
 ABORT = "agent/abort"
 UNQUEUE = "agent/unqueue"
 STATE = "agent/state"
+MODELS = "agent/models"
 ANSWER = "agent/answer"
 EVENTS = "agent/events"
 EVENT = "agent/event"
 REQUEST_APPROVAL = "agent/requestApproval"
+ASK = "agent/ask"
+SAVE = "editor/save"
+DIAGNOSTICS = "editor/diagnostics"

@@ -42,7 +42,8 @@ def register_methods(methods: Methods, book: Sessions) -> None:
             opening = _Opening(book, params)
             return Waiting(opening.prompt(), opening.cancel)
         session = book.get(params.session_id)
-        started = _start(session, params)
+        book.refuse_unusable(params.model or session.agent.state.model)
+        started = _start(session, params, book)
         if params.wait == "accepted":
             return protocol.AcceptedResult(session_id=session.id, run_id=started.run_id)
         return Waiting(_settled(session, started), session.abort)
@@ -96,8 +97,10 @@ class _Opening:
 
     async def prompt(self) -> protocol.AcceptedResult | protocol.SettledResult:
         params = self._params
+        if model := params.model or self._book.settings.model:
+            self._book.refuse_unusable(model)
         session = self._session = await self._book.create(model=params.model, mode=params.mode)
-        started = _start(session, params)
+        started = _start(session, params, self._book)
         if self._cancelled:
             session.abort()
         if params.wait == "accepted":
@@ -117,10 +120,11 @@ async def _created(book: Sessions, params: protocol.NewParams) -> protocol.NewRe
     return protocol.NewResult(session_id=session.id, epoch=book.epoch)
 
 
-def _start(session: AgentSession, params: protocol.PromptParams) -> Started:
+def _start(session: AgentSession, params: protocol.PromptParams, book: Sessions) -> Started:
     """Admit the prompt. Raises the `busy` fault."""
+    content, note = _content(params), book.note(session, params.context)
     try:
-        return session.prompt(_content(params), prompt_id=params.prompt_id, model=params.model)
+        return session.prompt(content, prompt_id=params.prompt_id, model=params.model, note=note)
     except AgentBusy as error:
         raise fault(protocol.BUSY, str(error)) from None
 
@@ -157,7 +161,7 @@ def _delivered(delivery: Delivery) -> protocol.DeliveryResult:
 
 def _state(session: AgentSession, book: Sessions) -> protocol.SessionState:
     snapshot = session.agent.state
-    usage = session.agent.usage
+    usage = book.models.ledger.total(session.id) or session.agent.usage
     wire = {
         "sessionId": session.id,
         "cwd": session.cwd,
@@ -172,6 +176,7 @@ def _state(session: AgentSession, book: Sessions) -> protocol.SessionState:
         "approvals": [_approval(question) for question in session.agent.approvals.open],
         "contextTokens": snapshot.context_tokens,
         "contextWindow": book.models.limits(snapshot.model).context_window,
+        "credentials": book.models.key_source(snapshot.model),
         "usage": usage_to_wire(usage) if usage is not None else None,
     }
     return protocol.SessionState.model_validate(wire)

@@ -41,19 +41,27 @@ __all__ = [
     "HunkModel",
     "ImageContent",
     "JsonDict",
+    "KeySourceName",
     "Message",
     "MessageParams",
+    "ModelEntry",
+    "ModelsParams",
+    "ModelsResult",
     "NewParams",
     "NewResult",
     "OpenApproval",
     "OptionModel",
+    "PriceModel",
     "PromptContext",
     "PromptParams",
+    "ProviderEntry",
     "QueuedText",
     "ReturnedItem",
     "RunStopName",
     "Selection",
     "SessionState",
+    "SetModelParams",
+    "SetThinkingParams",
     "SettledResult",
     "SnapshotModel",
     "StateParams",
@@ -96,7 +104,7 @@ class Wire(BaseModel):
         extra="ignore",
         frozen=True,
         strict=True,
-        use_attribute_docstrings=True,
+        defer_build=True,
     )
 
     def to_wire(self) -> JsonDict:
@@ -203,6 +211,65 @@ class StateParams(Wire):
     """Absent: all sessions."""
 
 
+class ModelsParams(Wire):
+    provider: str | None = None
+    """Only this one, with its models whether it can be used or not; absent: all, and the models of those
+    that can."""
+
+
+class PriceModel(Wire):
+    """US dollars for a million tokens, as decimal strings; absent: unknown. Long prompts may cost more."""
+
+    input: str | None = None
+    output: str | None = None
+    cache_read: str | None = None
+    cache_write: str | None = None
+
+
+KeySourceName: TypeAlias = Literal["environment", "config", "command", "dotenv", "keyring"]
+
+
+class ModelEntry(Wire):
+    """What is known of a model; providers answer to more models than are known of here."""
+
+    id: str
+    """`provider/model`."""
+    provider: str
+    available: bool
+    reason: str | None = None
+    """Why it cannot be used."""
+    credentials: KeySourceName | None = None
+    """Where the key comes from; absent: none is used."""
+    context_window: int | None = None
+    """Tokens."""
+    max_output: int | None = None
+    images: bool | None = None
+    thinking: bool | None = None
+    price: PriceModel | None = None
+
+
+class ProviderEntry(Wire):
+    name: str
+    available: bool
+    reason: str | None = None
+    credentials: KeySourceName | None = None
+
+
+class ModelsResult(Wire):
+    providers: list[ProviderEntry]
+    models: list[ModelEntry]
+
+
+class SetModelParams(Wire):
+    session_id: str
+    model: str
+
+
+class SetThinkingParams(Wire):
+    session_id: str
+    thinking: Literal["off", "minimal", "low", "medium", "high"]
+
+
 class NewParams(Wire):
     cwd: str | None = None
     """Absolute path or file URI; absent: the first workspace folder, else the server's folder."""
@@ -302,6 +369,8 @@ class SessionState(Wire):
     cwd: str
     phase: Literal["idle", "turn", "compaction", "retry"]
     model: str | None
+    credentials: KeySourceName | None = None
+    """Where the key for the model comes from; absent: none is used, or it is not known yet."""
     mode: str
     thinking: str
     steering: list[QueuedText]

@@ -141,7 +141,7 @@ class ToolExecutionStartEvent(EventBase):
 class ProgressModel(Wire):
     text: str
     dropped: int | None = None
-    """Characters left out before `text`."""
+    """Bytes left out before `text`."""
 
 
 class ToolExecutionUpdateEvent(EventBase):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from pilothouse_server import method_names as names
 from pilothouse_server import protocol as p
+from pilothouse_server import protocol_editor as e
+from pilothouse_server import protocol_undo as u
 
 __all__ = ["METHODS", "Method"]
 
@@ -32,13 +34,23 @@ METHODS: tuple[Method, ...] = (
         (p.UNKNOWN_MODEL,),
     ),
     Method(
+        names.REWIND,
+        "server",
+        "Undo what a run did to files, by default the last run that changed any: only texts that are still "
+        "as it left them, newest first, open documents through the editor. Where others have changed a file "
+        "since, the text without the run's change is offered. Refused while a run is active.",
+        u.RewindParams,
+        (u.RewindResult,),
+        (p.BUSY, p.UNKNOWN_SESSION),
+    ),
+    Method(
         names.PROMPT,
         "server",
         "Give the agent a prompt. Answered when the run has settled, after all its events, or at admission "
         "with `wait: accepted`. `$/cancelRequest` aborts the run; the answer is then a normal result.",
         p.PromptParams,
         (p.SettledResult, p.AcceptedResult),
-        (p.BUSY, p.UNKNOWN_SESSION, p.UNKNOWN_MODEL),
+        (p.BUSY, p.UNKNOWN_SESSION, p.UNKNOWN_MODEL, p.NO_CREDENTIALS),
     ),
     Method(
         names.STEER,
@@ -81,6 +93,31 @@ METHODS: tuple[Method, ...] = (
         (p.UNKNOWN_SESSION,),
     ),
     Method(
+        names.MODELS,
+        "server",
+        "What can be chosen: the providers, and the models that are known of, with limits and prices. "
+        "Keys are never shown, only where they come from.",
+        p.ModelsParams,
+        (p.ModelsResult,),
+        (p.UNKNOWN_MODEL,),
+    ),
+    Method(
+        names.SET_MODEL,
+        "server",
+        "Use another model, from the session's next request on.",
+        p.SetModelParams,
+        (p.EmptyResult,),
+        (p.UNKNOWN_SESSION, p.UNKNOWN_MODEL, p.NO_CREDENTIALS),
+    ),
+    Method(
+        names.SET_THINKING,
+        "server",
+        "Think more or less, from the session's next request on. Models that cannot think ignore it.",
+        p.SetThinkingParams,
+        (p.EmptyResult,),
+        (p.UNKNOWN_SESSION,),
+    ),
+    Method(
         names.ANSWER,
         "server",
         "Answer an open approval, from wherever. The first answer wins.",
@@ -104,5 +141,31 @@ METHODS: tuple[Method, ...] = (
         "Withdrawn with `$/cancelRequest`. Sent to clients that declared `approvals`.",
         p.ApprovalParams,
         (p.ApprovalResult,),
+    ),
+    Method(
+        names.ASK,
+        "client",
+        "Ask the user a question of the model. Waits as long as the user does; null or no answer means that "
+        "the model goes on without. Withdrawn with `$/cancelRequest`. Sent to clients that declared "
+        "`questions`; others get a message request when the question has options.",
+        e.AskParams,
+        (e.AskResult,),
+    ),
+    Method(
+        names.SAVE,
+        "client",
+        "Save these documents, without asking anybody, before a shell command looks at the disk. One whose "
+        "version is another is refused. Sent to clients that declared `save`.",
+        e.SaveParams,
+        (e.SaveResult,),
+    ),
+    Method(
+        names.DIAGNOSTICS,
+        "client",
+        "What is reported about a file, as LSP Diagnostic objects. Asked by the model, and before and after "
+        "its edits, where an answer for the text as it is now is worth a moment of waiting (2 s at most). "
+        "Sent to clients that declared `diagnostics`.",
+        e.DiagnosticsParams,
+        (e.DiagnosticsResult,),
     ),
 )

@@ -12,6 +12,7 @@ from typing import Any, cast
 from pydantic.json_schema import models_json_schema
 
 from pilothouse_server import method_names as names
+from pilothouse_server.field_docs import add_field_docs
 from pilothouse_server.protocol import ClientFeatures, ErrorKindCode, Wire
 from pilothouse_server.protocol_events import EVENTS
 from pilothouse_server.protocol_methods import METHODS, Method
@@ -41,6 +42,7 @@ def json_schema() -> Json:
         (model, "validation") for model in dict.fromkeys([*models, *EVENTS, ClientFeatures])
     ]
     _, definitions = models_json_schema(wanted, by_alias=True, ref_template="#/$defs/{model}")
+    add_field_docs(definitions["$defs"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Pilothouse protocol",

@@ -8,10 +8,9 @@ import importlib
 import logging
 import os
 from collections.abc import Awaitable, Callable
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pilothouse_server import handshake
+from pilothouse_server import __version__, handshake
 from pilothouse_server import method_names as names
 from pilothouse_server.configuration import Configuration
 from pilothouse_server.editor_side import EditorSide
@@ -35,7 +34,7 @@ Json = dict[str, Any]
 _SETTLE = 1.0
 """Seconds the runs are given to settle when the server ends."""
 _OF_THE_AGENT = ("agent/", "session/")
-_ALSO_OF_THE_AGENT = (names.PROGRESS_CANCEL,)
+_ALSO_OF_THE_AGENT = (names.PROGRESS_CANCEL, names.EXECUTE_COMMAND, names.CODE_ACTION)
 _OWN = (names.INITIALIZED, names.CONFIGURATION_CHANGED)
 
 
@@ -45,7 +44,7 @@ class Server:
     def __init__(self, life: Life) -> None:
         self.rpc = Rpc(life.outbox, self)
         self._life = life
-        self._version = version("pilothouse")
+        self._version = __version__
         self._initialize: Json = {}
         self._client: handshake.Client | None = None
         self._configuration: Configuration | None = None
@@ -84,6 +83,10 @@ class Server:
 
     def exit(self, code: int) -> None:
         self._life.end(code, "exit", after_exit=True)
+
+    def garbled(self, body: bytes) -> None:
+        if self._editor is not None:
+            self._editor.documents.garbled(body)
 
     def initialized(self) -> None:
         """Load in the background what the client will surely need."""

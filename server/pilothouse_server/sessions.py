@@ -4,31 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from pilothouse_agent.files.disk_files import DiskFiles
+from pilothouse_agent.files.journal import ChangeJournal
 from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.queue import WriteQueue
+from pilothouse_agent.files.rewind import Rewound, rewind
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.ports import Approver
 from pilothouse_agent.models.connection import Timeouts
+from pilothouse_agent.models.provider_reader import read_providers
 from pilothouse_agent.models.registry import ModelRegistry, default_registry
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.agent_session import AgentSession
 from pilothouse_agent.session.create import SessionOptions, create_session
+from pilothouse_agent.session.places import changes_file
 from pilothouse_agent.session.settings import Settings
 from pilothouse_server import protocol
-from pilothouse_server.approvals import ClientApprover, MessageApprover
+from pilothouse_server.approvals import ClientApprover, CommandApprover, MessageApprover
 from pilothouse_server.bridge import Bridge
+from pilothouse_server.client_extras import ClientExtras
+from pilothouse_server.clients import profile_of
 from pilothouse_server.document_uris import path_of
 from pilothouse_server.editor_files import EditorFiles
 from pilothouse_server.editor_side import EditorSide
 from pilothouse_server.event_stream import EventStream
 from pilothouse_server.handshake import Client
 from pilothouse_server.progress import RunProgress
+from pilothouse_server.prompt_note import prompt_note
 from pilothouse_server.transport.rpc import INVALID_PARAMS, RequestFault, Rpc
 
 __all__ = ["Sessions", "fault", "invalid"]
@@ -58,16 +68,24 @@ class Sessions:
     ) -> None:
         self.epoch = secrets.token_hex(4)
         self.settings = settings
-        self.models: ModelRegistry = default_registry(
-            environment, timeouts=Timeouts(settings.model_connect_timeout, settings.model_idle_timeout)
-        )
+        self.models: ModelRegistry = default_registry(environment, timeouts=_limits(settings))
         self._rpc = rpc
         self._environment = environment
+        self._configure_models(settings)
         self._client = client
+        self._profile = profile_of(client)
         self._features = features
         self._editor = editor
         self._queue = WriteQueue()
         self._one_message = asyncio.Lock()
+        self._extras = ClientExtras(
+            rpc,
+            editor.documents,
+            features=features,
+            profile=self._profile,
+            one_message=self._one_message,
+        )
+        self._undo = asyncio.Lock()
         self._open: dict[str, _Open] = {}
         self._closed = False
 
@@ -94,11 +112,14 @@ class Sessions:
         folders: Sequence[str] = (),
         model: str | None = None,
         mode: str | None = None,
+        by_commands: bool = False,
     ) -> AgentSession:
-        """Raises a fault for a folder that is not there, an unknown mode, when no model is chosen, or
+        """`by_commands`: the user can answer questions by commands, however else they are asked.
+
+        Raises a fault for a folder that is not there, an unknown mode, an unknown model or none, or
         when the server is ending."""
         session_id = f"session_{secrets.token_hex(6)}"
-        chosen, approver = self._model(model), self._approver(session_id)
+        chosen, approver = self._model(model), self._approver(session_id, by_commands=by_commands)
         approval_mode = _mode(mode) if mode else self.settings.mode
 
         def make() -> tuple[AgentSession, list[str]]:
@@ -108,14 +129,15 @@ class Sessions:
                 model=chosen,
                 mode=approval_mode,
                 settings=self.settings,
-                environment=self._environment,
+                environment=self._child_environment(),
             )
             return create_session(
                 options,
                 provider=self.models,
                 queue=self._queue,
                 approver=approver,
-                open_files=self._open_files if self._client.can("workspace", "applyEdit") else None,
+                open_files=self._open_files,
+                extras=partial(self._extras.of_session, session_id),
             )
 
         session, complaints = await asyncio.to_thread(make)
@@ -125,13 +147,61 @@ class Sessions:
         stream = EventStream(session_id, self.epoch)
         progress = RunProgress(self._rpc, session.abort)
         if self._client.wants_events:
-            session.agent.subscribe(Bridge(session.agent, stream, self._rpc.outbox))
+            session.agent.subscribe(Bridge(stream, self._rpc.outbox))
         if self._client.can("window", "workDoneProgress"):
             session.agent.subscribe(progress)
         self._open[session_id] = _Open(session, stream, progress)
         for complaint in complaints:
             session.agent.notify(Notice("warning", complaint, "settings"))
         return session
+
+    def note(self, session: AgentSession, context: protocol.PromptContext | None) -> str:
+        """What the user is looking at, for a prompt of this session."""
+        return prompt_note(context, self._editor.documents, session.cwd)
+
+    async def rewind(self, session_id: str, run_id: str | None, *, merge: bool) -> Rewound:
+        """As `AgentSession.rewind`, also for a session of an earlier process.
+
+        Raises the `unknownSession` fault too.
+        """
+        if session_id in self._open:
+            return await self._open[session_id].session.rewind(run_id, merge=merge)
+        journal = await asyncio.to_thread(self._journal, session_id)
+        if journal is None:
+            self.get(session_id)
+            return Rewound(None)
+        folder = next(iter(self._editor.folders.paths), os.sep)
+        async with self._undo:
+            return await rewind(self.files(folder), journal, run_id, merge=merge)
+
+    def _journal(self, session_id: str) -> ChangeJournal | None:
+        try:
+            journal = ChangeJournal(changes_file(self._environment, session_id))
+        except ValueError:
+            return None
+        return journal if journal.exists else None
+
+    def files(self, folder: str) -> DiskFiles:
+        """Files for a change that is no model's, in one queue with those of all sessions.
+
+        `folder` shortens paths in messages.
+        """
+        workspace = Workspace([folder])
+        return DiskFiles(
+            self._queue,
+            display=workspace.display,
+            write_limit=self.settings.tools_write_limit,
+            open_files=self._open_files(workspace),
+        )
+
+    def quiet_files(self) -> DiskFiles:
+        """The same, for changes that editors are to show no names of; messages name whole paths."""
+        documents, profile = self._editor.documents, self._profile
+        return DiskFiles(
+            self._queue,
+            write_limit=self.settings.tools_write_limit,
+            open_files=EditorFiles(self._rpc, documents, profile=profile, labelled=False),
+        )
 
     async def close(self, limit: float) -> None:
         """End every session; each is given `limit` seconds, all at the same time."""
@@ -144,16 +214,37 @@ class Sessions:
 
     def configure(self, settings: Settings) -> None:
         """For new sessions, and for the next runs of those that are open."""
+        if (settings.providers, _limits(settings)) != (self.settings.providers, _limits(self.settings)):
+            self._configure_models(settings)
         self.settings = settings
         for entry in self._open.values():
             entry.session.configure(settings)
+
+    def refuse_unusable(self, model: str) -> None:
+        """Raises the fault that says why no request to this model can succeed."""
+        if problem := self.models.problem(model):
+            unknown = problem.kind == "unknownModel"
+            raise fault(protocol.UNKNOWN_MODEL if unknown else protocol.NO_CREDENTIALS, problem.message)
 
     def cancel_progress(self, token: object) -> None:
         for entry in self._open.values():
             entry.progress.cancel(token)
 
+    def _configure_models(self, settings: Settings) -> None:
+        configs, problems = read_providers(settings.providers or {}, self._environment)
+        self.models.configure(configs, _limits(settings))
+        for problem in problems:
+            logger.warning("In the settings, %s", problem)
+
+    def _child_environment(self) -> dict[str, str]:
+        """What the session's programs may see, as far as the models know."""
+        secret = self.models.secret_variables
+        return {name: value for name, value in self._environment.items() if name not in secret}
+
     def _open_files(self, workspace: Workspace) -> OpenFiles:
-        return EditorFiles(self._rpc, self._editor.documents, display=workspace.display)
+        return EditorFiles(
+            self._rpc, self._editor.documents, profile=self._profile, display=workspace.display
+        )
 
     def _places(self, cwd: str | None, folders: Sequence[str]) -> tuple[str, ...]:
         """The session's folders: those asked for, else the workspace's."""
@@ -163,13 +254,13 @@ class Sessions:
             return (*open_folders[:1], *own)
         return tuple(_folder(place) for place in (cwd, *folders))
 
-    def _approver(self, session_id: str) -> Approver | None:
+    def _approver(self, session_id: str, *, by_commands: bool) -> Approver | None:
         """How this client can be asked; None when it cannot."""
         if self._features.approvals:
             return ClientApprover(self._rpc, session_id)
-        if self._client.can("window", "showMessage"):
+        if self._profile.asks_by_message:
             return MessageApprover(self._rpc, self._one_message)
-        return None
+        return CommandApprover() if by_commands else None
 
     def _model(self, model: str | None) -> str:
         chosen = model or self.settings.model
@@ -178,7 +269,14 @@ class Sessions:
                 "No model is chosen. Name one in the request, in the setting `model`, or in PILOTHOUSE_MODEL."
             )
             raise fault(protocol.UNKNOWN_MODEL, text)
+        problem = self.models.problem(chosen)
+        if problem is not None and problem.kind == "unknownModel":
+            raise fault(protocol.UNKNOWN_MODEL, problem.message)
         return chosen
+
+
+def _limits(settings: Settings) -> Timeouts:
+    return Timeouts(settings.model_connect_timeout, settings.model_idle_timeout)
 
 
 def fault(kind: protocol.ErrorKindCode, message: str) -> RequestFault:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from pilothouse_agent.files.diff import Change, changes
+from pilothouse_agent.files.equal_ends import equal_end, equal_ends, equal_start
 from pilothouse_server.positions import Encoding, Places, Position, lsp_lines
 
-__all__ = ["TextEdit", "in_own_line_ends", "same_but_last_end", "text_edits", "workspace_edit"]
+__all__ = [
+    "Splice",
+    "TextEdit",
+    "in_own_line_ends",
+    "same_but_last_end",
+    "splices",
+    "text_edits",
+    "workspace_edit",
+]
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_PIECE = 4096
-"""Characters that are compared at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ class TextEdit:
         return {"range": span, "newText": self.new_text}
 
 
-class _Splice(NamedTuple):
+class Splice(NamedTuple):
     """New text for the old text from `start` to `end`."""
 
     start: int
@@ -47,7 +53,7 @@ def text_edits(old: str, new: str, encoding: Encoding) -> tuple[TextEdit, ...]:
     places = Places(old, encoding)
     return tuple(
         TextEdit(places.position(start), places.position(end), text)
-        for start, end, text in _joined(_off_the_end(splice, old) for splice in _splices(old, new))
+        for start, end, text in _joined(_off_the_end(splice, old) for splice in splices(old, new))
     )
 
 
@@ -67,10 +73,19 @@ def in_own_line_ends(text: str, like: str) -> str:
 
     A text without any line end is taken for one with LF.
     """
-    ends = set(_LINE_END.findall(like)) or {"\n"}
-    if len(ends) > 1:
+    if "\r" not in text and "\r" not in like:
+        return text
+    ends = _line_ends(like) or {"\n"}
+    if len(ends) > 1 or _line_ends(text) <= ends:
         return text
     return _LINE_END.sub(ends.pop(), text)
+
+
+def _line_ends(text: str) -> set[str]:
+    """Counted, which is much quicker than looking at each."""
+    both = text.count("\r\n")
+    found = {"\r\n": both, "\n": text.count("\n") - both, "\r": text.count("\r") - both}
+    return {end for end, count in found.items() if count}
 
 
 def same_but_last_end(one: str, other: str) -> bool:
@@ -82,8 +97,9 @@ def _last_open(text: str) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _splices(old: str, new: str) -> Iterator[_Splice]:
-    top, bottom = _equal_ends(old, new)
+def splices(old: str, new: str) -> Iterator[Splice]:
+    """What differs, in rising order, trimmed to the characters within lines that have a counterpart."""
+    top, bottom = equal_ends(old, new)
     old_lines = _whole_lines(old[top : len(old) - bottom])
     new_lines = _whole_lines(new[top : len(new) - bottom])
     starts = list(accumulate(map(len, old_lines), initial=top))
@@ -93,35 +109,6 @@ def _splices(old: str, new: str) -> Iterator[_Splice]:
             after = "".join(new_lines[part.new_start : part.new_end])
             if before != after:
                 yield _trimmed(starts[part.old_start], before, after)
-
-
-def _equal_ends(old: str, new: str) -> tuple[int, int]:
-    """How much of both texts is equal at the top and at the bottom, in whole lines ended by LF.
-
-    Found in large pieces, since most edits are small ones in large texts.
-    """
-    least = min(len(old), len(new))
-    top = _equal(least, lambda start, end: old[start:end] == new[start:end])
-    top = old.rfind("\n", 0, top) + 1
-    bottom = _equal_backwards(old, new, least - top)
-    first_end = old.find("\n", len(old) - bottom)
-    return top, len(old) - first_end - 1 if first_end >= 0 else 0
-
-
-def _equal_backwards(one: str, other: str, most: int) -> int:
-    def same(start: int, end: int) -> bool:
-        return one[len(one) - end : len(one) - start] == other[len(other) - end : len(other) - start]
-
-    return _equal(most, same)
-
-
-def _equal(most: int, same: Callable[[int, int], bool]) -> int:
-    """The largest size up to `most` of which each part is the same."""
-    size = 0
-    while size < most and same(size, min(size + _PIECE, most)):
-        size = min(size + _PIECE, most)
-    rest = min(_PIECE, most - size)
-    return size + bisect_left(range(1, rest + 1), True, key=lambda more: not same(size, size + more))
 
 
 def _whole_lines(text: str) -> list[str]:
@@ -140,20 +127,20 @@ def _pairs(change: Change) -> Iterator[Change]:
         yield Change(i, i + 1, j, j + 1)
 
 
-def _trimmed(start: int, before: str, after: str) -> _Splice:
+def _trimmed(start: int, before: str, after: str) -> Splice:
     """Without what is equal at both ends; CR LF is not taken apart."""
     least = min(len(before), len(after))
-    left = _equal(least, lambda start, end: before[start:end] == after[start:end])
+    left = equal_start(before, after)
     if before[:left].endswith("\r") and "\n" in (before[left : left + 1], after[left : left + 1]):
         left -= 1
-    right = _equal_backwards(before, after, least - left)
+    right = equal_end(before, after, most=least - left)
     middles = before[left : len(before) - right], after[left : len(after) - right]
     if before[len(before) - right :].startswith("\n") and any(middle.endswith("\r") for middle in middles):
         right -= 1
-    return _Splice(start + left, start + len(before) - right, after[left : len(after) - right])
+    return Splice(start + left, start + len(before) - right, after[left : len(after) - right])
 
 
-def _off_the_end(splice: _Splice, old: str) -> _Splice:
+def _off_the_end(splice: Splice, old: str) -> Splice:
     """The same change without a position behind the last line end, where there is such a one."""
     start, end, new = splice
     line_end = _line_end_before(old, len(old))
@@ -161,10 +148,10 @@ def _off_the_end(splice: _Splice, old: str) -> _Splice:
         return splice
     size = len(line_end)
     if start == end and _line_end_before(new, len(new)) == line_end:
-        return _Splice(start - size, end - size, line_end + new[:-size])
+        return Splice(start - size, end - size, line_end + new[:-size])
     if not new and _line_end_before(old, start) == line_end:
-        return _Splice(start - size, end - size, "")
-    return _Splice(start - size, end, line_end + new) if start == end else splice
+        return Splice(start - size, end - size, "")
+    return Splice(start - size, end, line_end + new) if start == end else splice
 
 
 def _line_end_before(text: str, place: int) -> str:
@@ -173,12 +160,12 @@ def _line_end_before(text: str, place: int) -> str:
     return next((end for end in ("\r\n", "\n", "\r") if last.endswith(end)), "")
 
 
-def _joined(splices: Iterator[_Splice]) -> list[_Splice]:
+def _joined(splices: Iterator[Splice]) -> list[Splice]:
     """Those that touch as one."""
-    found: list[_Splice] = []
+    found: list[Splice] = []
     for splice in splices:
         if found and found[-1].end == splice.start:
             last = found.pop()
-            splice = _Splice(last.start, splice.end, last.new + splice.new)
+            splice = Splice(last.start, splice.end, last.new + splice.new)
         found.append(splice)
     return found

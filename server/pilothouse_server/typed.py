@@ -31,6 +31,11 @@ class Methods:
 
         return register
 
+    def plain(self, method: str, handler: Callable[[dict[str, Any]], Any]) -> None:
+        """Register a function of a request's params as they came. It returns JSON values, an awaitable
+        of them, or `Waiting`."""
+        self._handlers[method] = handler
+
     def heard(self, method: str) -> Callable[[Callable[[dict[str, Any]], None]], None]:
         """Register a function of a notification's params as they came."""
 

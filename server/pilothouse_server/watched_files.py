@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 from pilothouse_server import method_names as names
+from pilothouse_server.clients import profile_of
 from pilothouse_server.document_uris import path_of
 from pilothouse_server.handshake import Client
 from pilothouse_server.listeners import Listeners
@@ -41,7 +42,7 @@ class WatchedFiles:
 
     async def register(self, rpc: Rpc, client: Client) -> None:
         """Ask the client to tell; only after `initialized`."""
-        if not client.can_register("workspace", "didChangeWatchedFiles"):
+        if not profile_of(client).watches_files:
             return
         registration = {
             "id": "pilothouse-files",

@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 import pytest
 
 from pilothouse_server import method_names as names
+from pilothouse_server.transport.frames import frame
 from support import document_probe
 from support.open_documents import change, closing, opening
-from support.raw_client import RawClient, request
+from support.raw_client import RawClient, request, started
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +27,7 @@ WATCHES: Json = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": 
 def client(tmp_path: Path) -> Iterator[RawClient]:
     argv = (sys.executable, "-P", document_probe.__file__)
     paths = {"PYTHONPATH": str(Path(document_probe.__file__).parents[1])}
-    with RawClient(tmp_path, argv=argv, variables=paths) as client:
+    with started(tmp_path, argv=argv, variables=paths) as client:
         yield client
 
 
@@ -113,3 +114,27 @@ def test_a_client_that_can_watch_files_is_asked_to_once(client: RawClient) -> No
         }
     ]
     assert [message["method"] for message in client.seen if "method" in message] == [names.REGISTER]
+
+
+@pytest.mark.parametrize(
+    ("message", "doubt"),
+    [
+        (
+            b'{"jsonrpc":"2.0","method":"textDocument/didChange","params":{',
+            "a message of the editor about it",
+        ),
+        (
+            b'{"jsonrpc":"2.0","method":"textDocument/didChange","params":[1]}',
+            "the editor changed a document",
+        ),
+    ],
+)
+def test_a_change_that_nobody_can_read_puts_what_it_may_have_changed_in_doubt(
+    client: RawClient, message: bytes, doubt: str
+) -> None:
+    client.send(*hello(), told(names.DID_OPEN, opening(URI, "a")))
+    client.until(id=1)
+    client.write(frame(message))
+    version, text, why = held(client)["documents"][URI]
+
+    assert (version, text, why.startswith(doubt)) == (1, "a", True)

@@ -1,55 +1,49 @@
-"""Events get their number as they leave, after merging (kernel.md E6)."""
+"""Events put into words: updates from a template, and the same as all others."""
 
 from __future__ import annotations
 
-import json
+from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pilothouse_agent.kernel.events import MessageUpdate, Notice, ToolExecutionUpdate, TurnStart
-from pilothouse_server.event_stream import EventStream, OutgoingEvent
+from pilothouse_agent.kernel.events import MessageUpdate
+from pilothouse_server.event_stream import EventStream
+from pilothouse_server.transport.codec import decode, encode
+from pilothouse_server.wire import clock_time, event_to_wire, timestamp
 
+NOON = datetime(2026, 5, 4, 12, 0, 0, 987_654, tzinfo=UTC)
 
-def said(text: str, message: str = "m1", index: int = 0) -> MessageUpdate:
-    return MessageUpdate(message, "text", index, text)
-
-
-@pytest.mark.covers("E6")
-def test_merged_text_has_one_number_and_the_next_event_the_next() -> None:
-    stream = EventStream("s1", "e1")
-    first = OutgoingEvent(stream, said("Hel"), "r1")
-    later = OutgoingEvent(stream, TurnStart(2), "r1")
-
-    assert first.absorb(OutgoingEvent(stream, said("lo"), "r1"))
-    assert first.absorb(OutgoingEvent(stream, said("!"), "r1"))
-    assert not first.absorb(later)
-    sent = [json.loads(event.body())["params"] for event in (first, later)]
-
-    assert [(event["seq"], event["type"]) for event in sent] == [(1, "message_update"), (2, "turn_start")]
-    assert sent[0]["delta"] == {"kind": "text", "contentIndex": 0, "text": "Hello!"}
+ids = st.sampled_from(["m1", "m2", '","seq":0,"time":""', "“id”\\"])
+texts = st.text(st.characters(), max_size=8)
+"""Of any characters, halves of surrogate pairs too."""
+updates = st.one_of(
+    st.builds(MessageUpdate, ids, st.sampled_from(["text", "thinking"]), st.integers(0, 2), texts),
+    st.builds(MessageUpdate, ids, st.just("toolCall"), st.integers(0, 2), texts, ids, st.none() | ids),
+)
 
 
 @pytest.mark.covers("E6")
-def test_only_text_of_the_same_block_merges() -> None:
-    stream, other = EventStream("s1", "e1"), EventStream("s2", "e1")
-    event = OutgoingEvent(stream, said("a"), "r1")
+@settings(max_examples=100, deadline=None)
+@given(ids, st.lists(st.tuples(updates, st.none() | ids), max_size=8))
+def test_an_update_says_what_its_fields_say_whatever_was_said_before_it(
+    session_id: str, said: list[tuple[MessageUpdate, str | None]]
+) -> None:
+    stream = EventStream(session_id, "epoch")
+    common = {"sessionId": session_id, "epoch": "epoch", "time": "2026-05-04T12:00:00.987Z"}
 
-    refused = (
-        OutgoingEvent(stream, said("b", message="m2"), "r1"),
-        OutgoingEvent(stream, said("b", index=1), "r1"),
-        OutgoingEvent(other, said("b"), "r1"),
-        OutgoingEvent(stream, Notice("info", "n", "n"), "r1"),
-    )
+    heard = [decode(stream.encoded(update, run_id, NOON.timestamp())) for update, run_id in said]
 
-    assert [event.absorb(later) for later in refused] == [False] * 4
+    assert heard == [
+        decode(encode({**common, "runId": run_id, "seq": seq, **event_to_wire(update)}))
+        for seq, (update, run_id) in enumerate(said, start=1)
+    ]
 
 
-@pytest.mark.covers("E6")
-def test_merged_progress_keeps_the_end_and_says_what_was_dropped() -> None:
-    stream = EventStream("s1", "e1")
-    event = OutgoingEvent(stream, ToolExecutionUpdate("c1", "x" * 65_536), "r1")
+@settings(max_examples=100, deadline=None)
+@given(st.datetimes(datetime(1970, 1, 2), datetime(2100, 1, 1), timezones=st.just(UTC)))
+def test_a_clock_time_is_written_like_a_time(time: datetime) -> None:
+    time = time.replace(microsecond=time.microsecond // 1000 * 1000 + 500)
 
-    assert event.absorb(OutgoingEvent(stream, ToolExecutionUpdate("c1", "end"), "r1"))
-    progress = json.loads(event.body())["params"]["progress"]
-
-    assert (progress["text"], progress["dropped"]) == ("x" * 65_533 + "end", 3)
+    assert clock_time(time.timestamp()) == timestamp(time)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pilothouse_agent.files.disk_files import DiskFiles
+from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.json_types import JsonValue
@@ -29,13 +31,19 @@ _LIMIT = 5.0
 class FileTools:
     """`await tools.read_file(path="a")` gives the text the model reads; `refused` the text of the error."""
 
-    def __init__(self, *folders: Path, queue: WriteQueue | None = None) -> None:
+    def __init__(
+        self,
+        *folders: Path,
+        queue: WriteQueue | None = None,
+        open_files: Callable[[Workspace], OpenFiles] | None = None,
+    ) -> None:
         self.workspace = Workspace(folders)
         self.queue = queue if queue is not None else WriteQueue()
-        self.files = DiskFiles(self.queue, display=self.workspace.display)
+        held = open_files(self.workspace) if open_files is not None else None
+        self.files = DiskFiles(self.queue, display=self.workspace.display, open_files=held)
         kinds = (ReadFileTool, WriteFileTool, EditFileTool, MoveFileTool, DeleteFileTool)
-        tools: list[Tool] = [kind(self.workspace, self.files) for kind in kinds]
-        self._tools = {tool.spec.name: tool for tool in tools}
+        self.all: list[Tool] = [kind(self.workspace, self.files) for kind in kinds]
+        self._tools = {tool.spec.name: tool for tool in self.all}
 
     async def bind(self, name: str, **arguments: JsonValue) -> Invocation:
         return await asyncio.to_thread(self._tools[name].bind, arguments)

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NoReturn
@@ -82,7 +82,7 @@ class _Forked:
 
 
 @contextmanager
-def nursery(home: Path) -> Iterator[Nursery]:
+def nursery(home: Path) -> Generator[Nursery]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         process = subprocess.Popen(

@@ -148,7 +148,9 @@ def _kept_block(data: Any) -> tuple[str, str]:
         return "thinking", data["signature"]
     block = data["block"]
     redacted = block["type"] == "redacted_thinking"
-    return ("redacted", block["data"]) if redacted else (block["type"], block.get("id") or block["tool_use_id"])
+    return (
+        ("redacted", block["data"]) if redacted else (block["type"], block.get("id") or block["tool_use_id"])
+    )
 
 
 def _wanted_parts(wire: str, parts: list[Any], others: list[Any]) -> list[Any]:

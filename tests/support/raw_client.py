@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, TypeAlias
 
-from pilothouse_server.transport.frames import FrameParser, frame
+from pilothouse_server.transport.frames import frame
 from support.wire_run import settled_home
 
 __all__ = ["LIMIT", "SERVER", "RawClient", "ServerProcess", "notification", "request", "started"]
@@ -23,6 +24,8 @@ __all__ = ["LIMIT", "SERVER", "RawClient", "ServerProcess", "notification", "req
 Json: TypeAlias = dict[str, Any]
 
 SERVER = (sys.executable, "-P", "-m", "pilothouse_server.cli", "serve")
+_BEGIN = b"Content-Length: "
+_HEADER = re.compile(rb"Content-Length: (\d+)\r\n\r\n")
 LIMIT = 20.0
 """Seconds any wait may take; the server's start on a busy machine is part of the first."""
 
@@ -74,7 +77,7 @@ class RawClient:
     def __init__(self, process: ServerProcess) -> None:
         self.process = process
         self.seen: list[Json] = []
-        self._parser = FrameParser()
+        self._buffer = bytearray()
         self._unread: list[Json] = []
         assert process.stdout is not None
         self._output = process.stdout
@@ -115,10 +118,22 @@ class RawClient:
             data = os.read(self._output.fileno(), 1 << 20)
             if not data:
                 return None
-            self._parser.push(data)
-            self._unread += (json.loads(body) for body in self._parser.bodies())
+            self._buffer += data
+            self._unread += self._messages()
         self.seen.append(self._unread.pop(0))
         return self.seen[-1]
+
+    def _messages(self) -> Iterator[Json]:
+        """Strict: there is nothing but frames of one kind."""
+        while header := _HEADER.match(self._buffer):
+            end = header.end() + int(header[1])
+            if len(self._buffer) < end:
+                return
+            yield json.loads(bytes(self._buffer[header.end() : end]))
+            del self._buffer[:end]
+        assert re.fullmatch(rb"(Content-Length: \d+\r?\n?\r?)?", self._buffer) or _BEGIN.startswith(
+            bytes(self._buffer)
+        ), f"not a frame: {bytes(self._buffer[:200])!r}"
 
     def until(self, **fields: Any) -> Json:
         """Read up to the next message with these fields, such as `id=1` or `method="agent/event"`."""

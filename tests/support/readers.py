@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pilothouse_agent.models.anthropic_stream import AnthropicStream
 from pilothouse_agent.models.answer_reader import AnswerReader
+from pilothouse_agent.models.anthropic_stream import AnthropicStream
 from pilothouse_agent.models.chat_stream import ChatStream
 from pilothouse_agent.models.errors import Source
 from pilothouse_agent.models.responses_stream import ResponsesStream

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,14 @@ FRAMING = ("content-length", "transfer-encoding", "connection")
 ABSENT = pytest.mark.skip("the shared streams are not beside this project")
 
 
-def cases(kind: str) -> list[Any]:
-    """The descriptions of all recordings of a kind, as parameters of a test."""
+def cases(kind: str, *, largest: int | None = None) -> list[Any]:
+    """The descriptions of all recordings of a kind, as parameters of a test.
+
+    Those whose bodies have more than `largest` bytes are marked slow.
+    """
     metas = [json.loads(path.read_bytes()) for path in sorted(DATA.glob("*.json"))]
     chosen = [meta for meta in metas if meta["kind"] == kind]
-    return [pytest.param(meta, id=meta["id"], marks=_marks(meta)) for meta in chosen] or [
+    return [pytest.param(meta, id=meta["id"], marks=_marks(meta, largest)) for meta in chosen] or [
         pytest.param(None, marks=ABSENT)
     ]
 
@@ -47,7 +51,7 @@ def cuts(meta: Any) -> Iterator[list[bytes]]:
     for size in (1, 7):
         yield [body[at : at + size] for at in range(0, len(body), size)]
     borders = [0, *sorted(chance.randint(0, len(body)) for _ in range(min(200, len(body)))), len(body)]
-    yield [body[start:stop] for start, stop in zip(borders, borders[1:], strict=False)]
+    yield [body[start:stop] for start, stop in pairwise(borders)]
 
 
 def played(meta: Any) -> Answer:
@@ -59,9 +63,10 @@ def played(meta: Any) -> Answer:
     return Answer(pieces, headers=headers, end=how["end"], length=length, silent=how["mode"] == "none")
 
 
-def _marks(meta: Any) -> list[pytest.MarkDecorator]:
+def _marks(meta: Any, largest: int | None) -> list[pytest.MarkDecorator]:
     pauses = sum(step.get("sleep_ms", 0) for step in meta["delivery"].get("steps", []))
-    return [pytest.mark.slow] if pauses > 400 else []
+    is_slow = pauses > 400 if largest is None else len(body_of(meta)) > largest
+    return [pytest.mark.slow] if is_slow else []
 
 
 def _pieces(how: Any, body: bytes) -> tuple[Piece, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -68,13 +68,19 @@ class WireSession:
 
 @asynccontextmanager
 async def wire_session(
-    folder: Path, model: str, *, mode: str, variables: Mapping[str, str]
+    folder: Path,
+    model: str,
+    *,
+    mode: str,
+    variables: Mapping[str, str],
+    settings: Json | None = None,
+    command: Sequence[str] = SERVER,
 ) -> AsyncGenerator[WireSession]:
-    """Works in `folder`; its settings are the defaults."""
+    """Works in `folder`; `settings` are what an editor hands over, the others are the defaults."""
     async with JsonRpcClient() as client:
         session = WireSession(client)
-        await client.start(SERVER, env={**settled_home(folder.parent), **variables})
-        about_us = {"pilothouse": {"approvals": True}}
+        await client.start(command, env={**settled_home(folder.parent), **variables})
+        about_us = {"pilothouse": {"approvals": True, "settings": settings or {}}}
         await soon(
             client.handshake({"processId": None, "capabilities": {}, "initializationOptions": about_us})
         )

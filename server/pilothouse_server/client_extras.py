@@ -1,0 +1,73 @@
+"""What a session has only because its client can do it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from pilothouse_agent.files.workspace import Workspace
+from pilothouse_agent.kernel.hooks import Hooks
+from pilothouse_agent.kernel.ports import Tool
+from pilothouse_agent.session.extras import Extras
+from pilothouse_agent.tools.ask_user import Asker, AskUserTool
+from pilothouse_agent.tools.diagnostics import DiagnosticsTool
+from pilothouse_server.client_diagnostics import ClientDiagnostics, DiagnosticsOfEdits
+from pilothouse_server.clients import ClientProfile
+from pilothouse_server.documents import Documents
+from pilothouse_server.protocol import ClientFeatures
+from pilothouse_server.questions import ClientAsker, MessageAsker
+from pilothouse_server.transport.rpc import Rpc
+from pilothouse_server.unsaved_texts import UnsavedTexts
+
+__all__ = ["ClientExtras"]
+
+
+class ClientExtras:
+    """Of one connection."""
+
+    def __init__(
+        self,
+        rpc: Rpc,
+        documents: Documents,
+        *,
+        features: ClientFeatures,
+        profile: ClientProfile,
+        one_message: asyncio.Lock,
+    ) -> None:
+        """`one_message` is held while a message request is open."""
+        self._rpc = rpc
+        self._documents = documents
+        self._features = features
+        self._profile = profile
+        self._one_message = one_message
+        self._diagnostics = ClientDiagnostics(rpc, documents)
+
+    def of_session(self, session_id: str, workspace: Workspace) -> Extras:
+        unsaved = UnsavedTexts(self._rpc, self._documents, workspace, can_save=self._features.save)
+        return Extras(
+            tools=tuple(self._tools(session_id, workspace)),
+            hooks=self._hooks(workspace),
+            changed=unsaved.changed,
+            before_command=unsaved.before_command,
+        )
+
+    def _tools(self, session_id: str, workspace: Workspace) -> Iterator[Tool]:
+        if self._features.diagnostics:
+            yield DiagnosticsTool(workspace, self._diagnostics)
+        if (asker := self._asker(session_id)) is not None:
+            yield AskUserTool(asker)
+
+    def _hooks(self, workspace: Workspace) -> Hooks:
+        if not self._features.diagnostics:
+            return Hooks()
+        around = DiagnosticsOfEdits(self._diagnostics, workspace)
+        return Hooks(
+            before_tool_call=(around.before_tool_call,), after_tool_result=(around.after_tool_result,)
+        )
+
+    def _asker(self, session_id: str) -> Asker | None:
+        if self._features.questions:
+            return ClientAsker(self._rpc, session_id)
+        if self._profile.asks_by_message:
+            return MessageAsker(self._rpc, self._one_message)
+        return None

@@ -1,0 +1,63 @@
+"""What real clients do, where that is not what they declare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from pilothouse_server.handshake import Client
+
+__all__ = ["USUAL", "ClientProfile", "profile_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientProfile:
+    takes_edits: bool = True
+    """Whether open documents can be changed by `workspace/applyEdit`; otherwise files are changed on
+    disk, and those with unsaved text not at all."""
+    least_version: int = 0
+    """Sent in place of lower versions."""
+    asks_by_message: bool = False
+    """Whether `window/showMessageRequest` works."""
+    watches_files: bool = False
+    """Whether it may be asked to watch all files."""
+
+
+USUAL = ClientProfile()
+
+
+class _Correction(NamedTuple):
+    field: str
+    value: bool | int
+    reason: str
+
+
+_KNOWN: Mapping[str, tuple[_Correction, ...]] = {
+    "neovim": (
+        _Correction("takes_edits", True, "Declares no documentChanges and obeys them, versions too."),
+        _Correction("least_version", 1, "Takes version 0 for no version, so for the text it has then."),
+    ),
+    "eglot": (
+        _Correction("asks_by_message", True, "Shows message requests without declaring them."),
+        _Correction("watches_files", False, "Watches each folder on its own, too many in large trees."),
+    ),
+    "kate": (
+        _Correction(
+            "takes_edits", False, "Takes edits only just after a command of its own, whatever their version."
+        ),
+    ),
+}
+"""By the name in `clientInfo`, in lower case."""
+
+
+def profile_of(client: Client) -> ClientProfile:
+    """What it declares, with what is known better of it."""
+    profile = ClientProfile(
+        takes_edits=client.can("workspace", "applyEdit"),
+        asks_by_message=client.can("window", "showMessage"),
+        watches_files=client.can_register("workspace", "didChangeWatchedFiles"),
+    )
+    for known in _KNOWN.get(client.name.lower(), ()):
+        profile = replace(profile, **{known.field: known.value})
+    return profile

@@ -1,0 +1,88 @@
+"""Choosing: which models there are, and which one a session uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from pilothouse_agent.models.catalogue import ModelFacts
+from pilothouse_agent.models.price_data import Prices
+from pilothouse_agent.models.registry import Offer
+from pilothouse_server import method_names as names
+from pilothouse_server import protocol
+from pilothouse_server.sessions import Sessions, fault
+from pilothouse_server.transport.rpc import Waiting
+from pilothouse_server.typed import Methods
+
+__all__ = ["register_model_methods"]
+
+
+def register_model_methods(methods: Methods, book: Sessions) -> None:
+
+    @methods.typed(names.MODELS, protocol.ModelsParams)
+    def models(params: protocol.ModelsParams) -> Waiting:
+        if params.provider not in (None, *book.models.providers):
+            raise fault(protocol.UNKNOWN_MODEL, f"There is no provider {params.provider!r}.")
+        return Waiting(_offered(book, params.provider), lambda: None)
+
+    @methods.typed(names.SET_MODEL, protocol.SetModelParams)
+    def set_model(params: protocol.SetModelParams) -> protocol.EmptyResult:
+        session = book.get(params.session_id)
+        book.refuse_unusable(params.model)
+        session.agent.set_model(params.model)
+        return protocol.EmptyResult()
+
+    @methods.typed(names.SET_THINKING, protocol.SetThinkingParams)
+    def set_thinking(params: protocol.SetThinkingParams) -> protocol.EmptyResult:
+        book.get(params.session_id).agent.set_thinking(params.thinking)
+        return protocol.EmptyResult()
+
+    _ = (models, set_model, set_thinking)
+
+
+async def _offered(book: Sessions, provider: str | None) -> protocol.ModelsResult:
+    offers = await book.models.offers(provider)
+    return protocol.ModelsResult(
+        providers=[
+            protocol.ProviderEntry(
+                name=offer.provider,
+                available=offer.reason is None,
+                reason=offer.reason,
+                credentials=offer.source,
+            )
+            for offer in offers
+        ],
+        models=[model for offer in offers for model in _models(offer)],
+    )
+
+
+def _models(offer: Offer) -> Iterator[protocol.ModelEntry]:
+    for name, facts in offer.models:
+        yield protocol.ModelEntry(
+            id=name,
+            provider=offer.provider,
+            available=offer.reason is None,
+            reason=offer.reason,
+            credentials=offer.source,
+            context_window=facts.context_window,
+            max_output=facts.max_output,
+            images=facts.images,
+            thinking=facts.thinking,
+            price=_price(facts),
+        )
+
+
+def _price(facts: ModelFacts) -> protocol.PriceModel | None:
+    prices = facts.prices
+    if prices == Prices():
+        return None
+    return protocol.PriceModel(
+        input=_amount(prices.input),
+        output=_amount(prices.output),
+        cache_read=_amount(prices.cache_read),
+        cache_write=_amount(prices.cache_write),
+    )
+
+
+def _amount(price: Decimal | None) -> str | None:
+    return None if price is None else format(price, "f")

@@ -1,0 +1,57 @@
+"""Models of what only some clients can be asked for."""
+
+from __future__ import annotations
+
+from pilothouse_server.protocol import JsonDict, Wire
+
+__all__ = [
+    "AskParams",
+    "AskResult",
+    "DiagnosticsParams",
+    "DiagnosticsResult",
+    "RefusedSave",
+    "SaveFile",
+    "SaveParams",
+    "SaveResult",
+]
+
+
+class AskParams(Wire):
+    question_id: str
+    session_id: str
+    question: str
+    options: list[str] | None = None
+    """Answers to choose from; any other text is an answer as well."""
+
+
+class AskResult(Wire):
+    answer: str | None = None
+
+
+class SaveFile(Wire):
+    uri: str
+    version: int
+
+
+class SaveParams(Wire):
+    files: list[SaveFile]
+
+
+class RefusedSave(Wire):
+    uri: str
+    reason: str
+
+
+class SaveResult(Wire):
+    saved: list[str]
+    """URIs."""
+    refused: list[RefusedSave]
+
+
+class DiagnosticsParams(Wire):
+    uri: str
+
+
+class DiagnosticsResult(Wire):
+    diagnostics: list[JsonDict]
+    """Their lines count from 0, as in LSP."""

@@ -1,0 +1,51 @@
+"""Undo of a run, for sessions of this process and of earlier ones."""
+
+from __future__ import annotations
+
+from pilothouse_agent.files.rewind import RewoundFile
+from pilothouse_agent.files.uris import path_to_uri
+from pilothouse_agent.kernel.errors import AgentBusy
+from pilothouse_server import method_names as names
+from pilothouse_server import protocol
+from pilothouse_server.protocol_undo import RewindParams, RewindResult, RewoundModel
+from pilothouse_server.sessions import Sessions, fault, invalid
+from pilothouse_server.transport.rpc import Waiting
+from pilothouse_server.typed import Methods
+
+__all__ = ["register_undo_methods", "undo_run"]
+
+
+def register_undo_methods(methods: Methods, book: Sessions) -> None:
+
+    @methods.typed(names.REWIND, RewindParams)
+    def rewind(params: RewindParams) -> Waiting:
+        # What has begun goes to its end: half an undo would be neither text.
+        return Waiting(undo_run(book, params.session_id, params.run_id, merge=params.merge), lambda: None)
+
+    _ = rewind
+
+
+async def undo_run(
+    book: Sessions, session_id: str, run_id: str | None = None, *, merge: bool = False
+) -> RewindResult:
+    """Raises faults."""
+    try:
+        outcome = await book.rewind(session_id, run_id, merge=merge)
+    except AgentBusy:
+        text = "A run or another undo is active. Abort it, or wait for its end."
+        raise fault(protocol.BUSY, text) from None
+    except KeyError:
+        raise invalid("runId", f"nothing is known of changes by the run {run_id!r}") from None
+    files = [_file(file) for file in outcome.files]
+    return RewindResult(run_id=outcome.run_id, files=files, complete=outcome.complete)
+
+
+def _file(file: RewoundFile) -> RewoundModel:
+    return RewoundModel(
+        path=file.path,
+        uri=path_to_uri(file.path),
+        action=file.action,
+        source=file.source,
+        text=file.text,
+        reason=file.reason,
+    )

@@ -1,0 +1,37 @@
+"""What is known of real clients goes before what they declare."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import pytest
+
+from pilothouse_server import handshake
+from pilothouse_server.clients import ClientProfile, profile_of
+
+Json: TypeAlias = dict[str, Any]
+
+APPLIES: Json = {"workspace": {"applyEdit": True}}
+WATCHES: Json = {"workspace": {"applyEdit": True, "didChangeWatchedFiles": {"dynamicRegistration": True}}}
+SHOWS: Json = {"window": {"showMessage": {"messageActionItem": {}}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "declared", "profile"),
+    [
+        ("", {}, ClientProfile(takes_edits=False)),
+        ("Visual Studio Code", {**WATCHES, **SHOWS}, ClientProfile(asks_by_message=True, watches_files=True)),
+        ("Neovim", APPLIES, ClientProfile(least_version=1)),
+        ("Eglot", WATCHES, ClientProfile(least_version=0, asks_by_message=True)),
+        ("Kate", {**APPLIES, **SHOWS}, ClientProfile(takes_edits=False, asks_by_message=True)),
+        ("helix", APPLIES, ClientProfile()),
+    ],
+)
+def test_a_client_is_taken_as_it_declares_itself_but_for_what_is_known_better(
+    name: str, declared: Json, profile: ClientProfile
+) -> None:
+    client = handshake.introduce(
+        {"clientInfo": {"name": name}, "capabilities": declared, "rootUri": "file:///"}
+    )
+
+    assert profile_of(client) == profile

@@ -1,0 +1,112 @@
+"""What `lsp_side.py` overrides and relies on in pygls is still there, as it was when it was written."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import pytest
+from lsprotocol import types
+from pygls.capabilities import ServerCapabilitiesBuilder
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, default_converter
+
+from pilothouse_server import handshake
+from pilothouse_server.lsp_side import LspSide
+from pilothouse_server.transport.rpc import Rpc
+from support.wire_pipe import piped
+
+PARAMETERS: dict[Callable[..., Any], list[str]] = {
+    LanguageServerProtocol._execute_handler: ["self", "msg_id", "handler", "callback", "args", "kwargs"],  # pyright: ignore[reportPrivateUsage]
+    LanguageServerProtocol._get_handler: ["self", "feature_name"],  # pyright: ignore[reportPrivateUsage]
+    LanguageServerProtocol.notify: ["self", "method", "params"],
+    LanguageServerProtocol.send_request: ["self", "method", "params", "callback", "msg_id"],
+    LanguageServerProtocol.send_request_async: ["self", "method", "params", "msg_id"],
+    LanguageServerProtocol.get_message_type: ["self", "method"],
+    LanguageServerProtocol.get_result_type: ["self", "method"],
+    default_converter: [],
+}
+
+
+def test_pygls_is_of_the_series_the_overrides_were_written_for() -> None:
+    assert version("pygls").startswith("2.1.")
+
+
+@pytest.mark.parametrize("function", PARAMETERS, ids=lambda function: function.__name__)
+def test_a_method_has_the_parameters_that_are_relied_on(function: Callable[..., Any]) -> None:
+    assert list(inspect.signature(function).parameters) == PARAMETERS[function]
+
+
+def test_a_server_is_made_with_a_protocol_class_and_a_converter_of_ours() -> None:
+    server = LanguageServer(
+        "x", "1", protocol_cls=LanguageServerProtocol, converter_factory=default_converter
+    )
+
+    assert isinstance(server.protocol, LanguageServerProtocol)
+    assert server.protocol._request_futures == {}  # pyright: ignore[reportPrivateUsage]
+    converter = server.protocol._converter  # pyright: ignore[reportPrivateUsage]
+    assert converter.unstructure(types.Position(1, 2)) == {"line": 1, "character": 2}
+
+
+def test_an_error_of_pygls_has_a_code_and_a_message() -> None:
+    error = JsonRpcException("m", 7)
+
+    assert (error.code, error.message) == (7, "m")
+
+
+@pytest.mark.parametrize(
+    "offered",
+    [None, [], ["utf-8"], ["utf-32", "utf-8"], ["utf-16", "utf-8"], ["utf-7"], ["utf-7", "utf-32"]],
+)
+def test_our_position_encoding_is_the_one_pygls_computes(offered: list[str] | None) -> None:
+    encodings = (
+        None if offered is None else [types.PositionEncodingKind(item) for item in offered if item != "utf-7"]
+    )
+    general = types.GeneralClientCapabilities(position_encodings=encodings)
+    capabilities = types.ClientCapabilities(general=general)
+    ours = handshake.introduce({"capabilities": {"general": {"positionEncodings": offered}}})
+
+    assert ServerCapabilitiesBuilder.choose_position_encoding(capabilities) == ours.encoding
+
+
+async def test_our_static_capabilities_are_those_pygls_computes_where_both_say_something() -> None:
+    params = {
+        "processId": None,
+        "rootUri": "file:///a",
+        "capabilities": {
+            "general": {"positionEncodings": ["utf-8"]},
+            "workspace": {"workspaceFolders": True},
+            "textDocument": {"synchronization": {"didSave": True}},
+        },
+    }
+    ours = handshake.answer(handshake.introduce(params), "1")["capabilities"]
+    async with piped() as (outbox, _):
+        computed = await LspSide(Rpc(outbox, Nobody()), "1").initialize(params)
+    theirs = computed["capabilities"]
+
+    assert ours["positionEncoding"] == theirs["positionEncoding"] == "utf-8"
+    assert ours["textDocumentSync"]["change"] == theirs["textDocumentSync"]["change"]
+    assert ours["textDocumentSync"]["openClose"] == theirs["textDocumentSync"]["openClose"]
+    assert ours["workspace"]["workspaceFolders"] == theirs["workspace"]["workspaceFolders"]
+
+
+class Nobody:
+    """The server around a connection that nobody uses."""
+
+    def initialize(self, params: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    async def shut_down(self) -> None:
+        raise NotImplementedError
+
+    def exit(self, code: int) -> None:
+        raise NotImplementedError
+
+    def garbled(self, body: bytes) -> None:
+        raise NotImplementedError
+
+    def part(self, method: str) -> None:
+        raise NotImplementedError

@@ -1,0 +1,30 @@
+"""A registry whose providers are all on loopback servers, with settings as a user would write them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+from pilothouse_agent.models.connection import Timeouts
+from pilothouse_agent.models.registry import ModelRegistry, default_registry
+
+__all__ = ["Settings", "registry"]
+
+Settings: TypeAlias = dict[str, Any]
+
+
+@asynccontextmanager
+async def registry(
+    settings: Settings | None = None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    dotenv: Mapping[str, str] | None = None,
+) -> AsyncGenerator[ModelRegistry]:
+    models = default_registry(
+        environment or {}, timeouts=Timeouts(4, 4), settings=settings or {}, dotenv=dotenv
+    )
+    try:
+        yield models
+    finally:
+        await models.aclose()
