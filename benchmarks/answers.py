@@ -24,7 +24,7 @@ _USAGE = {"prompt_tokens": 1200, "completion_tokens": 60, "total_tokens": 1260}
 
 
 def script(name: str) -> Script:
-    """By name and number: `text-10000`, `packed-10000`, `todo-50`, `read-50`, `shell-8`."""
+    """By name and number: `text-10000`, `packed-10000`, `todo-50`, `read-50`, `edit-50`, `shell-8`."""
     kind, _, number = name.partition("-")
     count = int(number)
     match kind:
@@ -36,6 +36,8 @@ def script(name: str) -> Script:
             return (*(_calls([_todo_call(turn)]) for turn in range(count)), _answer([_text("Done.")]))
         case "read":
             return (*(_calls([_read_call(turn)]) for turn in range(count)), _answer([_text("Done.")]))
+        case "edit":
+            return (*(_calls([_edit_call(turn)]) for turn in range(count)), _answer([_text("Done.")]))
         case "shell":
             return (_calls([_shell_call(index) for index in range(count)]), _answer([_text("Done.")]))
         case _:
@@ -54,6 +56,14 @@ def _todo_call(turn: int) -> tuple[str, Json]:
 
 def _read_call(turn: int) -> tuple[str, Json]:
     return "read_file", {"path": "notes.txt", "offset": turn % 20 + 1, "limit": 5}
+
+
+def _edit_call(turn: int) -> tuple[str, Json]:
+    return "edit_file", {
+        "path": "large.txt",
+        "old_text": f"edited {turn:04} times",
+        "new_text": f"edited {turn + 1:04} times",
+    }
 
 
 def _shell_call(index: int) -> tuple[str, Json]:

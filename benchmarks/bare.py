@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -55,13 +56,14 @@ class Bare:
 
     async def _turns(self, opening: Json, model: str) -> Json:
         """The time of each turn: request, answer, tools."""
-        request = {**opening, "model": model}
+        request: Json = {**opening, "model": model}
         messages: list[Json] = request["messages"]
         turns: list[Json] = []
         going_on = True
         while going_on:
             wall, cpu = time.perf_counter(), time.process_time()
-            text, calls = "", list[Json]()
+            text = ""
+            calls: list[Json] = []
             async for delta in self._deltas(request):
                 text += delta.get("content") or ""
                 _collect(calls, delta.get("tool_calls", ()))
@@ -72,7 +74,7 @@ class Bare:
                 turns.append(_used(wall, cpu))
         return {"turns": turns, "messages": len(messages)}
 
-    async def _deltas(self, request: Json) -> Any:
+    async def _deltas(self, request: Json) -> AsyncGenerator[Json]:
         async with self._client.stream("POST", self._url, json=request) as response:
             async for line in response.aiter_lines():
                 if not line.startswith("data: ") or line == "data: [DONE]":

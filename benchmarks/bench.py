@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,12 +35,13 @@ class Sizes:
     turns: tuple[int, ...] = (50, 300)
     aborts: int = 150
     shells: int = 8
+    edits: int = 200
     idle: float = 5
     """Seconds."""
 
 
 FULL = Sizes()
-TINY = Sizes(repeats=1, deltas=20, turns=(3, 4), aborts=2, shells=2, idle=0.1)
+TINY = Sizes(repeats=1, deltas=20, turns=(3, 4), aborts=2, shells=2, edits=3, idle=0.1)
 
 
 class BareChild:
@@ -117,7 +118,7 @@ class Bench:
         return Client([sys.executable, str(script)], cwd=self.folder, env=self._env)
 
     @contextmanager
-    def bare(self) -> Iterator[BareChild]:
+    def bare(self) -> Generator[BareChild]:
         child = BareChild(f"{self._address}/v1/chat/completions", cwd=self.folder, env=self._env)
         try:
             yield child
@@ -136,7 +137,7 @@ class Bench:
 
 
 @contextmanager
-def opened(sizes: Sizes) -> Iterator[Bench]:
+def opened(sizes: Sizes) -> Generator[Bench]:
     """Everything that has to run meanwhile."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="benchmark-")))

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from benchmarks.bench import Bench
 from benchmarks.client import Client
+from benchmarks.edits import edits
 from benchmarks.report import Report, percentile
 from benchmarks.turns import read_turns, todo_turns
 
@@ -90,7 +91,7 @@ def stream(bench: Bench) -> Report:
     with client, bench.bare() as bare:
         for kind in ("text", "packed"):
             model = f"{kind}-{bench.sizes.deltas}"
-            for _ in range(bench.sizes.repeats + 1):
+            for _ in range(2 * bench.sizes.repeats + 1):
                 used = bare.do("read", model=model)
                 report.add_cpu(f"bare {kind}", used["cpu"])
                 report.add_wall(f"bare {kind}", used["wall"])
@@ -185,6 +186,7 @@ CASES: Mapping[str, Case] = {
     "turns": todo_turns,
     "read-turns": read_turns,
     "shell": shell,
+    "edits": edits,
     "abort": abort,
     "idle": idle,
 }

@@ -73,6 +73,10 @@ class Client:
     def notify(self, method: str, params: Json) -> None:
         self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
+    def answer(self, request_id: object, result: Json) -> None:
+        """To a request of the server."""
+        self._write({"jsonrpc": "2.0", "id": request_id, "result": result})
+
     def receive(self) -> Json:
         """The next message."""
         while True:

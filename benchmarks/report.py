@@ -12,6 +12,8 @@ __all__ = ["Report", "growth", "percentile", "table"]
 
 Json: TypeAlias = dict[str, Any]
 
+_BLOCK = 10
+
 
 @dataclass(slots=True)
 class Report:
@@ -54,11 +56,16 @@ class Report:
 
 
 def growth(values: Sequence[float]) -> float:
-    """What each value is larger than the one before, by a straight line through all of them."""
-    count = len(values)
-    middle_x, middle_y = (count - 1) / 2, sum(values) / count
-    above = sum((x - middle_x) * (y - middle_y) for x, y in enumerate(values))
-    return above / sum((x - middle_x) ** 2 for x in range(count))
+    """What each value is larger than the one before, by a straight line.
+
+    Drawn through the least of every ten values, since what disturbs a measurement only adds to it.
+    """
+    size = max(1, min(_BLOCK, len(values) // 2))
+    least = [min(values[at : at + size]) for at in range(0, len(values) - size + 1, size)]
+    count = len(least)
+    middle_x, middle_y = (count - 1) / 2, sum(least) / count
+    above = sum((x - middle_x) * (y - middle_y) for x, y in enumerate(least))
+    return above / sum((x - middle_x) ** 2 for x in range(count)) / size
 
 
 def percentile(values: Sequence[float], share: float) -> float:

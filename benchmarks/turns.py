@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from statistics import median
 from typing import Any, TypeAlias
 
@@ -65,10 +66,7 @@ def _ours(client: Client, session: str, model: str) -> list[Json]:
 
     params = {"sessionId": session, "text": "Go.", "model": f"openai-chat/{model}"}
     client.ask("agent/prompt", params, hear)
-    return [
-        {"wall": after[0] - before[0], "cpu": after[1] - before[1]}
-        for before, after in zip(marks, marks[1:], strict=False)
-    ]
+    return [{"wall": after[0] - before[0], "cpu": after[1] - before[1]} for before, after in pairwise(marks)]
 
 
 def _theirs(bare: BareChild, opening: Json, model: str, last: Json) -> list[Json]:
