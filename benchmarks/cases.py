@@ -45,7 +45,6 @@ def start(bench: Bench) -> Report:
     report.compare("pilothouse cpu ms", "stock pygls cpu ms", at_most=1)
     report.compare("pilothouse to agent/state cpu ms", "stock pygls cpu ms", at_most=1)
     report.limit("pilothouse cpu ms", at_most=_SPAWN_TO_ANSWER * 1000)
-    report.limit("pilothouse to agent/state cpu ms", at_most=_SPAWN_TO_ANSWER * 1000)
     return report
 
 

@@ -46,6 +46,8 @@ class EventStream:
 
     def encoded(self, event: Event, run_id: str | None, seconds: float) -> bytes:
         """The params of the notification for an event that leaves now; it happened at this Unix time."""
+        if isinstance(event, MessageUpdate):
+            return self._encoded_update(event, run_id, seconds)
         seq = self.seq + 1
         try:
             body = self._encode(seq, event, run_id, clock_time(seconds))
@@ -58,9 +60,19 @@ class EventStream:
         self._keep(event, body)
         return body
 
+    def _encoded_update(self, event: MessageUpdate, run_id: str | None, seconds: float) -> bytes:
+        """The same for the most frequent event, by a shorter way."""
+        message_id, kind, content_index, text, call_id, tool_name = event
+        block = (run_id, message_id, kind, content_index, call_id, tool_name)
+        if self._template is None or block != self._block:
+            self._block = block
+            self._template = UpdateTemplate(self._params(0, event._replace(text=""), run_id, ""))
+        self.seq += 1
+        body = self._template.filled(self.seq, clock_time(seconds), text)
+        self.journal.add(self.seq, body, update_of=message_id)
+        return body
+
     def _encode(self, seq: int, event: Event, run_id: str | None, time: str) -> bytes:
-        if isinstance(event, MessageUpdate):
-            return self._template_for(event, run_id).filled(seq, time, event.text)
         return encode(self._params(seq, event, run_id, time))
 
     def _params(self, seq: int, event: Event, run_id: str | None, time: str) -> dict[str, Any]:
@@ -73,17 +85,8 @@ class EventStream:
             **event_to_wire(event),
         }
 
-    def _template_for(self, event: MessageUpdate, run_id: str | None) -> UpdateTemplate:
-        block = (run_id, event[:3], event[4:])
-        if self._template is None or block != self._block:
-            self._block = block
-            self._template = UpdateTemplate(self._params(0, event._replace(text=""), run_id, ""))
-        return self._template
-
     def _keep(self, event: Event, body: bytes) -> None:
         match event:
-            case MessageUpdate():
-                self.journal.add(self.seq, body, update_of=event.message_id)
             case ToolExecutionUpdate():
                 self.journal.add(self.seq, body, update_of=event.tool_call_id)
             case MessageEnd():

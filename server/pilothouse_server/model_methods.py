@@ -10,6 +10,7 @@ from pilothouse_agent.models.price_data import Prices
 from pilothouse_agent.models.registry import Offer
 from pilothouse_server import method_names as names
 from pilothouse_server import protocol
+from pilothouse_server import protocol_choosing as c
 from pilothouse_server.sessions import Sessions, fault
 from pilothouse_server.transport.rpc import Waiting
 from pilothouse_server.typed import Methods
@@ -19,32 +20,32 @@ __all__ = ["register_model_methods"]
 
 def register_model_methods(methods: Methods, book: Sessions) -> None:
 
-    @methods.typed(names.MODELS, protocol.ModelsParams)
-    def models(params: protocol.ModelsParams) -> Waiting:
+    @methods.typed(names.MODELS, c.ModelsParams)
+    def models(params: c.ModelsParams) -> Waiting:
         if params.provider not in (None, *book.models.providers):
             raise fault(protocol.UNKNOWN_MODEL, f"There is no provider {params.provider!r}.")
         return Waiting(_offered(book, params.provider), lambda: None)
 
-    @methods.typed(names.SET_MODEL, protocol.SetModelParams)
-    def set_model(params: protocol.SetModelParams) -> protocol.EmptyResult:
+    @methods.typed(names.SET_MODEL, c.SetModelParams)
+    def set_model(params: c.SetModelParams) -> protocol.EmptyResult:
         session = book.get(params.session_id)
         book.refuse_unusable(params.model)
         session.agent.set_model(params.model)
         return protocol.EmptyResult()
 
-    @methods.typed(names.SET_THINKING, protocol.SetThinkingParams)
-    def set_thinking(params: protocol.SetThinkingParams) -> protocol.EmptyResult:
+    @methods.typed(names.SET_THINKING, c.SetThinkingParams)
+    def set_thinking(params: c.SetThinkingParams) -> protocol.EmptyResult:
         book.get(params.session_id).agent.set_thinking(params.thinking)
         return protocol.EmptyResult()
 
     _ = (models, set_model, set_thinking)
 
 
-async def _offered(book: Sessions, provider: str | None) -> protocol.ModelsResult:
+async def _offered(book: Sessions, provider: str | None) -> c.ModelsResult:
     offers = await book.models.offers(provider)
-    return protocol.ModelsResult(
+    return c.ModelsResult(
         providers=[
-            protocol.ProviderEntry(
+            c.ProviderEntry(
                 name=offer.provider,
                 available=offer.reason is None,
                 reason=offer.reason,
@@ -56,9 +57,9 @@ async def _offered(book: Sessions, provider: str | None) -> protocol.ModelsResul
     )
 
 
-def _models(offer: Offer) -> Iterator[protocol.ModelEntry]:
+def _models(offer: Offer) -> Iterator[c.ModelEntry]:
     for name, facts in offer.models:
-        yield protocol.ModelEntry(
+        yield c.ModelEntry(
             id=name,
             provider=offer.provider,
             available=offer.reason is None,
@@ -72,11 +73,11 @@ def _models(offer: Offer) -> Iterator[protocol.ModelEntry]:
         )
 
 
-def _price(facts: ModelFacts) -> protocol.PriceModel | None:
+def _price(facts: ModelFacts) -> c.PriceModel | None:
     prices = facts.prices
     if prices == Prices():
         return None
-    return protocol.PriceModel(
+    return c.PriceModel(
         input=_amount(prices.input),
         output=_amount(prices.output),
         cache_read=_amount(prices.cache_read),

@@ -44,24 +44,17 @@ __all__ = [
     "KeySourceName",
     "Message",
     "MessageParams",
-    "ModelEntry",
-    "ModelsParams",
-    "ModelsResult",
     "NewParams",
     "NewResult",
     "OpenApproval",
     "OptionModel",
-    "PriceModel",
     "PromptContext",
     "PromptParams",
-    "ProviderEntry",
     "QueuedText",
     "ReturnedItem",
     "RunStopName",
     "Selection",
     "SessionState",
-    "SetModelParams",
-    "SetThinkingParams",
     "SettledResult",
     "SnapshotModel",
     "StateParams",
@@ -211,63 +204,7 @@ class StateParams(Wire):
     """Absent: all sessions."""
 
 
-class ModelsParams(Wire):
-    provider: str | None = None
-    """Only this one, with its models whether it can be used or not; absent: all, and the models of those
-    that can."""
-
-
-class PriceModel(Wire):
-    """US dollars for a million tokens, as decimal strings; absent: unknown. Long prompts may cost more."""
-
-    input: str | None = None
-    output: str | None = None
-    cache_read: str | None = None
-    cache_write: str | None = None
-
-
 KeySourceName: TypeAlias = Literal["environment", "config", "command", "dotenv", "keyring"]
-
-
-class ModelEntry(Wire):
-    """What is known of a model; providers answer to more models than are known of here."""
-
-    id: str
-    """`provider/model`."""
-    provider: str
-    available: bool
-    reason: str | None = None
-    """Why it cannot be used."""
-    credentials: KeySourceName | None = None
-    """Where the key comes from; absent: none is used."""
-    context_window: int | None = None
-    """Tokens."""
-    max_output: int | None = None
-    images: bool | None = None
-    thinking: bool | None = None
-    price: PriceModel | None = None
-
-
-class ProviderEntry(Wire):
-    name: str
-    available: bool
-    reason: str | None = None
-    credentials: KeySourceName | None = None
-
-
-class ModelsResult(Wire):
-    providers: list[ProviderEntry]
-    models: list[ModelEntry]
-
-
-class SetModelParams(Wire):
-    session_id: str
-    model: str
-
-
-class SetThinkingParams(Wire):
-    session_id: str
-    thinking: Literal["off", "minimal", "low", "medium", "high"]
 
 
 class NewParams(Wire):

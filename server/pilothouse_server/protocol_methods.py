@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pilothouse_server import method_names as names
 from pilothouse_server import protocol as p
+from pilothouse_server import protocol_choosing as c
 from pilothouse_server import protocol_editor as e
 from pilothouse_server import protocol_undo as u
 
@@ -97,15 +98,15 @@ METHODS: tuple[Method, ...] = (
         "server",
         "What can be chosen: the providers, and the models that are known of, with limits and prices. "
         "Keys are never shown, only where they come from.",
-        p.ModelsParams,
-        (p.ModelsResult,),
+        c.ModelsParams,
+        (c.ModelsResult,),
         (p.UNKNOWN_MODEL,),
     ),
     Method(
         names.SET_MODEL,
         "server",
         "Use another model, from the session's next request on.",
-        p.SetModelParams,
+        c.SetModelParams,
         (p.EmptyResult,),
         (p.UNKNOWN_SESSION, p.UNKNOWN_MODEL, p.NO_CREDENTIALS),
     ),
@@ -113,7 +114,7 @@ METHODS: tuple[Method, ...] = (
         names.SET_THINKING,
         "server",
         "Think more or less, from the session's next request on. Models that cannot think ignore it.",
-        p.SetThinkingParams,
+        c.SetThinkingParams,
         (p.EmptyResult,),
         (p.UNKNOWN_SESSION,),
     ),

@@ -309,6 +309,16 @@ async def test_a_name_made_legal_comes_back_as_the_tools_own(
     assert calls == (("c1", "my.tool", "{}"),)
 
 
+async def test_the_model_that_answered_is_named_where_it_is_another(
+    server: ModelServer, provider: MakeProvider
+) -> None:
+    dated = message(*HI).replace(b'"model": "m"', b'"model": "m-20260101"')
+    server.play(Answer.of(dated), Answer.of(message(*HI)))
+    asked = provider("anthropic")
+    ends = [(await ask(asked, model_request(model=MODEL)))[-1] for _ in range(2)]
+    assert ends == [Finished("stop", model="m-20260101"), Finished("stop")]
+
+
 async def test_the_model_that_took_the_request_over_is_named(
     server: ModelServer, provider: MakeProvider
 ) -> None:

@@ -162,6 +162,11 @@ def test_thinking_goes_back_to_its_own_model_in_the_form_it_came(name: str) -> N
     assert _answer(turn, "openai-chat/other") == plain
 
 
+def test_a_field_of_thinking_goes_back_beside_calls_only() -> None:
+    thought = ThinkingBlock("Hm.", data={"field": "reasoning_content"}, origin="openai-chat")
+    assert _answer(assistant(thought, "Yes")) == {"role": "assistant", "content": "Yes"}
+
+
 def test_thinking_of_another_format_is_not_sent() -> None:
     foreign = ThinkingBlock("Hm.", "signature", {"reasoning_details": ["x"]}, "anthropic")
     assert _answer(assistant(foreign, "Yes")) == {"role": "assistant", "content": "Yes"}

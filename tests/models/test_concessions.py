@@ -33,6 +33,12 @@ CASES: list[tuple[str, str, str, str]] = [
     ("openai-chat", "m", "iVBO", "messages[0]: unknown variant `image_url`, expected `text`"),
     ("openai-chat", "m", "iVBO", "image input is not supported - hint: you may need to provide the mmproj"),
     ("openai", "gpt-5", "encrypted_content", "Encrypted content is not supported with this model."),
+    (
+        "openai-chat",
+        "m",
+        "reasoning_effort",
+        '"registry.ollama.ai/library/m:latest" does not support thinking',
+    ),
     ("openai", "gpt-5", "effort", "Unsupported value: 'low' is not supported: 'reasoning.effort'"),
     ("openai", "gpt-5", "summary", "Your organization must be verified to generate reasoning summaries."),
     ("openai", "gpt-5", "prompt_cache_key", "Unknown parameter: 'prompt_cache_key'."),

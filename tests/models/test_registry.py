@@ -194,9 +194,9 @@ async def test_an_answer_under_way_survives_new_settings(server: ModelServer) ->
 
 
 async def test_one_connection_serves_many_requests(server: ModelServer) -> None:
-    server.play(*[Answer.of(HI, cut=size) for size in range(1, 51)])
+    server.play(*[Answer.of(HI, cut=size) for size in range(1, 21)])
     async with registry(_mine(server)) as models:
-        ends = [seen(await ask(models, model_request(model="mine/m"))) for _ in range(50)]
+        ends = [seen(await ask(models, model_request(model="mine/m"))) for _ in range(20)]
     assert (set(ends), server.connections) == ({Seen("Hi")}, 1)
 
 

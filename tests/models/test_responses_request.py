@@ -21,7 +21,7 @@ from support.asking import assistant, model_request, tool_result, user
 
 MODEL = "openai/gpt-5.2"
 PNG = ImageBlock("image/png", "iVBO")
-PNG_PART = {"type": "input_image", "image_url": "data:image/png;base64,iVBO"}
+PNG_PART = {"type": "input_image", "image_url": "data:image/png;base64,iVBO", "detail": "auto"}
 SEALED: dict[str, Any] = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "U0VBTA=="}
 
 
@@ -50,8 +50,12 @@ def _said(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
     return {"type": "message", "role": role, "content": [*parts]}
 
 
-def _text(text: str, kind: str = "input_text") -> dict[str, Any]:
-    return {"type": kind, "text": text}
+def _answered(text: str) -> dict[str, Any]:
+    return {"type": "message", "role": "assistant", "content": text}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "input_text", "text": text}
 
 
 def _call(call_id: str = "c1", **fields: Any) -> ToolCall:
@@ -102,7 +106,7 @@ def test_a_tool_turn_is_a_call_item_and_an_output_item_for_each_result() -> None
     results = tool_result("c1", "text", "more"), tool_result("c2")
     assert _items(user("Hi"), turn, *results) == [
         _said("user", _text("Hi")),
-        _said("assistant", _text("Reading.", "output_text")),
+        _answered("Reading."),
         _wire_call(),
         _wire_call("c2"),
         _output("c1", "text\nmore"),
@@ -140,11 +144,11 @@ THINKING: dict[str, tuple[AssistantMessage, list[Any]]] = {
     "sealed, before a call": (assistant(_thought(SEALED), _call()), [SEALED, _wire_call()]),
     "sealed, twice": (
         assistant(_thought(SEALED), "Yes", _thought(SEALED), _call()),
-        [SEALED, _said("assistant", _text("Yes", "output_text")), SEALED, _wire_call()],
+        [SEALED, _answered("Yes"), SEALED, _wire_call()],
     ),
     "sealed, with nothing after it": (
         assistant("Yes", _thought(SEALED)),
-        [_said("assistant", _text("Yes", "output_text"))],
+        [_answered("Yes")],
     ),
     "sealed, alone": (assistant(_thought(SEALED)), []),
     "not sealed": (assistant(_thought({**SEALED, "encrypted_content": None}), _call()), [_wire_call()]),
@@ -152,7 +156,7 @@ THINKING: dict[str, tuple[AssistantMessage, list[Any]]] = {
     "of another format": (assistant(_thought(SEALED, origin="anthropic"), _call()), [_wire_call()]),
     "of a message that broke off": (
         assistant(_thought(SEALED), "Y", stop="interrupted"),
-        [_said("assistant", _text("Y", "output_text"))],
+        [_answered("Y")],
     ),
 }
 
@@ -194,7 +198,7 @@ def test_a_call_with_free_text_goes_back_as_a_call_of_a_function() -> None:
 def test_arguments_and_texts_are_always_what_a_server_can_read() -> None:
     turn = assistant("b\ude00", _call(arguments=None, arguments_text='{"path": "a'))
     assert _answer(turn) == [
-        _said("assistant", _text("b\ufffd", "output_text")),
+        _answered("b\ufffd"),
         _wire_call(arguments="{}"),
     ]
 

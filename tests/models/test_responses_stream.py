@@ -232,6 +232,10 @@ ENDS = {
     "nothing": (b"", Seen(end="incompleteStream")),
     "only DONE": (b"data: [DONE]\n\n", Seen(end="incompleteStream")),
     "DONE before the last event": (typed_body(HI) + b"data: [DONE]\n\n", Seen("Hi", end="incompleteStream")),
+    "data after DONE": (
+        typed_body(HI) + b"data: [DONE]\n\n" + answer(text_delta("!", index=1)),
+        Seen("Hi", end="incompleteStream"),
+    ),
     "failed": (typed_body(HI, _failed(code="server_error", message="x")), Seen("Hi", end="serverError")),
     "failed for its size": (
         typed_body(_failed(code="context_length_exceeded", message="x")),

@@ -84,22 +84,27 @@ def test_every_folder_of_the_workspace_is_inside() -> None:
 @pytest.mark.parametrize(
     ("pattern", "matching"),
     [
-        (".env", ["/work/project/.env", "/work/project/a/.env", "/etc/.env"]),
-        ("*.pem", ["/work/project/a/k.pem"]),
-        ("**/.env", ["/work/project/.env", "/work/project/a/.env", "/etc/.env"]),
-        ("a/*", ["/work/project/a/.env", "/work/project/a/k.pem", "/work/project/a/b/c"]),
-        ("a/?.pem", ["/work/project/a/k.pem"]),
-        ("a/[!x-z].pem", ["/work/project/a/k.pem"]),
-        ("./a/**/c", ["/work/project/a/b/c"]),
-        ("a", ["/work/project/a/.env", "/work/project/a/k.pem", "/work/project/a/b/c"]),
-        ("b/", ["/work/project/a/b/c"]),
+        (".env", ["/home/me/project/.env", "/home/me/project/a/.env", "/etc/.env"]),
+        ("*.pem", ["/home/me/project/a/k.pem"]),
+        ("**/.env", ["/home/me/project/.env", "/home/me/project/a/.env", "/etc/.env"]),
+        ("a/*", ["/home/me/project/a/.env", "/home/me/project/a/k.pem", "/home/me/project/a/b/c"]),
+        ("a/?.pem", ["/home/me/project/a/k.pem"]),
+        ("a/[!x-z].pem", ["/home/me/project/a/k.pem"]),
+        ("./a/**/c", ["/home/me/project/a/b/c"]),
+        ("a", ["/home/me/project/a/.env", "/home/me/project/a/k.pem", "/home/me/project/a/b/c"]),
+        ("b/", ["/home/me/project/a/b/c"]),
         ("~/x", ["/home/someone/x"]),
         ("/etc/**", ["/etc/.env"]),
-        ("A/B/C", ["/work/project/a/b/c"]),
+        ("A/B/C", ["/home/me/project/a/b/c"]),
     ],
 )
 def test_path_patterns_match_as_in_an_ignore_file(pattern: str, matching: list[str]) -> None:
-    paths = ["/work/project/.env", "/work/project/a/.env", "/work/project/a/k.pem", "/work/project/a/b/c"]
+    paths = [
+        "/home/me/project/.env",
+        "/home/me/project/a/.env",
+        "/home/me/project/a/k.pem",
+        "/home/me/project/a/b/c",
+    ]
     paths += ["/etc/.env", "/home/someone/x"]
     made = pipeline({"paths": {pattern: "deny"}})
     denied = [p for p in paths if made.judge(touching("read_file", "read", reads=p)).decision == "deny"]

@@ -149,6 +149,6 @@ def test_only_words_inside_the_workspace_go_without_a_question() -> None:
         "grep -r /etc src": "allow",
         "grep -re /etc/passwd src": "ask",
         "grep --file=/etc/passwd a": "ask",
-        "ls /work/project/src": "allow",
+        "ls /home/me/project/src": "allow",
     }
     assert verdict(rules, *decisions) == decisions

@@ -16,7 +16,7 @@ from pilothouse_agent.permissions.pipeline import Pipeline
 
 __all__ = ["HOME", "TOOLS", "WORKSPACE", "command", "pipeline", "request", "touching", "verdict"]
 
-WORKSPACE = "/work/project"
+WORKSPACE = "/home/me/project"
 HOME = "/home/someone"
 TOOLS = ("bash", "edit_file", "grep", "read_file", "web_fetch", "write_file")
 

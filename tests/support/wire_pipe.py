@@ -31,12 +31,21 @@ class Pipe:
     async def read(self) -> Any:
         """The next message; None at the end. Bounded."""
         while not self._bodies:
-            data = await asyncio.wait_for(asyncio.to_thread(os.read, self._end, 1 << 20), 5)
+            await self._readable()
+            data = os.read(self._end, 1 << 20)
             if not data:
                 return None
             self._parser.push(data)
             self._bodies += self._parser.bodies()
         return json.loads(self._bodies.pop(0))
+
+    async def _readable(self) -> None:
+        loop, event = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(self._end, event.set)
+        try:
+            await asyncio.wait_for(event.wait(), 5)
+        finally:
+            loop.remove_reader(self._end)
 
     async def take(self, count: int) -> list[Any]:
         return [await self.read() for _ in range(count)]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pilothouse_agent.kernel.request import ModelLimits, ModelRequest, StreamEvent
 from pilothouse_agent.models.anthropic_request import CONCESSIONS, AnthropicRequests
 from pilothouse_agent.models.anthropic_stream import ORIGIN, AnthropicStream
 from pilothouse_agent.models.connection import Timeouts
-from pilothouse_agent.models.exchange import Exchange
 from pilothouse_agent.models.model_traits import TraitsOf, unknown_model
 from pilothouse_agent.models.server_settings import ServerSettings
+from pilothouse_agent.models.wire_provider import WireProvider
 
 __all__ = ["Anthropic", "AnthropicSettings"]
 
@@ -40,9 +39,7 @@ class AnthropicSettings(ServerSettings):
         )
 
 
-class Anthropic:
-    """Keeps one HTTP client, made at the first request, until `aclose`."""
-
+class Anthropic(WireProvider):
     def __init__(
         self,
         settings: AnthropicSettings,
@@ -50,25 +47,13 @@ class Anthropic:
         timeouts: Timeouts | None = None,
         traits: TraitsOf = unknown_model,
     ) -> None:
-        self._traits = traits
-        self._requests = AnthropicRequests()
         headers = {"anthropic-version": _VERSION, **({"x-api-key": settings.key} if settings.key else {})}
-        self._exchange = Exchange(settings, headers=headers, timeouts=timeouts, concessions=CONCESSIONS)
-
-    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent]:
-        names, traits = self._requests.names(request.tools), self._traits(request.model)
-        model = request.model.partition("/")[2]
-        return self._exchange.stream(
-            request.model,
-            lambda conceded: self._requests.body(request, model=model, traits=traits, conceded=conceded),
-            lambda source: AnthropicStream(source, model=request.model, names=names),
+        super().__init__(
+            settings,
+            AnthropicRequests(),
+            AnthropicStream,
+            headers=headers,
+            concessions=CONCESSIONS,
+            timeouts=timeouts,
+            traits=traits,
         )
-
-    def limits(self, model: str) -> ModelLimits:
-        return self._traits(model).limits
-
-    async def warm(self) -> None:
-        await self._exchange.warm()
-
-    async def aclose(self) -> None:
-        await self._exchange.aclose()

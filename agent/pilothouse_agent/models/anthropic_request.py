@@ -9,29 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
-from pilothouse_agent.kernel.messages import (
-    AssistantBlock,
-    AssistantMessage,
-    ImageBlock,
-    ModelMessage,
-    TextBlock,
-    ThinkingBlock,
-    ToolCall,
-    ToolResultMessage,
-    UserBlock,
-    UserMessage,
-)
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
-from pilothouse_agent.kernel.transcript import estimate_tokens
+from pilothouse_agent.models.anthropic_blocks import AnthropicPiece, anthropic_pieces, text_block
 from pilothouse_agent.models.anthropic_models import BUDGETS, EFFORTS, output_limit, thinking_style
-from pilothouse_agent.models.anthropic_stream import ORIGIN
 from pilothouse_agent.models.history import SettledHistory
-from pilothouse_agent.models.legal import ToolNames, digest, legal_arguments, legal_name
+from pilothouse_agent.models.legal import ToolNames, legal_name
 from pilothouse_agent.models.model_traits import ModelTraits
-from pilothouse_agent.models.pieces import Pieces
 from pilothouse_agent.models.schemas import object_schema
 from pilothouse_agent.models.wire_json import encode
 
@@ -46,37 +31,16 @@ CONCESSIONS: Mapping[str, re.Pattern[str]] = {
     "thinking": re.compile(r"\bthinking\b.{0,40}(?:not supported|not support|permitted)", re.IGNORECASE),
     "output": re.compile(r"max_tokens: \d+ > (\d+)"),
     "cache marks": re.compile(r"cache_control"),
-    "images": re.compile(r"images? (?:is|are) not|not support.{0,20}image", re.IGNORECASE),
+    "images": re.compile(r"image inputs? (?:is|are) not supported|not support.{0,20}\bimage", re.IGNORECASE),
 }
 """What is left out, or asked for otherwise, after a server has refused it in such words."""
 
-_LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
-_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _MARK = b',"cache_control":{"type":"ephemeral"}}'
 _MARKED_TURNS = 2
-_THINKING = ("thinking", "redacted_thinking")
 _LEAST_BUDGET = 1_024
 _LEAST_OUTPUT = 1_024
 _MARGIN = 1_024
 """Tokens left free between what the prompt is thought to have and the window."""
-
-
-class _Piece(NamedTuple):
-    role: str
-    plain: tuple[bytes, ...]
-    """The blocks of the message as any model may see them."""
-    own: tuple[bytes, ...] = ()
-    """The blocks with the thinking its own model wants back, if there is any."""
-    model: str = ""
-    """The model that `own` is for."""
-    tools: tuple[str, ...] = ()
-    """Tools called, by their names on the wire."""
-    tokens: int = 0
-    """A rough size."""
-    thinks: bool = False
-    """Whether `own` opens with thinking."""
-    paused: bool = False
-    """Whether the model stopped in the middle of its own work, to be asked to go on."""
 
 
 class _Turn:
@@ -90,7 +54,7 @@ class _Turn:
         """Whether it opens with thinking."""
         self.paused = False
 
-    def add(self, piece: _Piece, blocks: tuple[bytes, ...]) -> None:
+    def add(self, piece: AnthropicPiece, blocks: tuple[bytes, ...]) -> None:
         if not self.blocks:
             self.thinks = blocks is piece.own and piece.thinks
         self.blocks.extend(blocks)
@@ -106,8 +70,8 @@ class AnthropicRequests:
     """One for each provider object; keeps what it has written."""
 
     def __init__(self) -> None:
-        self._pieces = _pieces(images=True)
-        self._blind_pieces = _pieces(images=False)
+        self._pieces = anthropic_pieces(images=True)
+        self._blind_pieces = anthropic_pieces(images=False)
         self._history = SettledHistory()
         self._names = ToolNames()
         self._tools: tuple[tuple[ToolSpec, ...], list[bytes]] = ((), [])
@@ -151,7 +115,9 @@ class AnthropicRequests:
             )
         )
 
-    def _read(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> list[_Piece]:
+    def _read(
+        self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]
+    ) -> list[AnthropicPiece]:
         sees = traits.images and "images" not in conceded
         piece_of = (self._pieces if sees else self._blind_pieces).of
         return [piece_of(message) for message in self._history.settled(request.messages)]
@@ -162,7 +128,7 @@ class AnthropicRequests:
         return self._tools[1]
 
 
-def _turns(pieces: Iterable[_Piece], back: str | None) -> list[_Turn]:
+def _turns(pieces: Iterable[AnthropicPiece], back: str | None) -> list[_Turn]:
     """`back`: the model whose own thinking goes back."""
     turns: list[_Turn] = []
     for piece in pieces:
@@ -181,7 +147,7 @@ def _turns(pieces: Iterable[_Piece], back: str | None) -> list[_Turn]:
 
 def _say(turns: list[_Turn], text: str) -> None:
     turns.append(_Turn("user"))
-    turns[-1].blocks.append(_text(text))
+    turns[-1].blocks.append(text_block(text))
 
 
 def _messages(turns: Sequence[_Turn], marks: bool) -> list[bytes]:
@@ -224,105 +190,8 @@ def _may_think(turns: Sequence[_Turn]) -> bool:
     return last is None or not last.calls or last.thinks
 
 
-def _pieces(*, images: bool) -> Pieces[_Piece]:
-    writer = _Writer(images=images)
-    return Pieces(writer.piece, lambda piece: sum(map(len, (*piece.plain, *piece.own))))
-
-
-class _Writer:
-    def __init__(self, *, images: bool) -> None:
-        self._images = images
-
-    def piece(self, message: ModelMessage) -> _Piece:
-        tokens = estimate_tokens(message)
-        match message:
-            case UserMessage():
-                blocks = self._content(message.content) or [_text("(empty)")]
-                return _Piece("user", tuple(blocks), tokens=tokens)
-            case AssistantMessage():
-                return _assistant(message, tokens)
-            case ToolResultMessage():
-                return _Piece("user", (self._tool_result(message),), tokens=tokens)
-
-    def _tool_result(self, message: ToolResultMessage) -> bytes:
-        content = self._content(message.content) or [_text("(no output)")]
-        head: JsonObject = {"type": "tool_result", "tool_use_id": _legal_id(message.tool_call_id)}
-        if message.is_error:
-            head["is_error"] = True
-        return encode(head)[:-1] + b',"content":[%b]}' % b",".join(content)
-
-    def _content(self, content: tuple[UserBlock, ...]) -> list[bytes]:
-        return [
-            _text(block.text) if isinstance(block, TextBlock) else self._image(block)
-            for block in content
-            if not isinstance(block, TextBlock) or block.text.strip()
-        ]
-
-    def _image(self, image: ImageBlock) -> bytes:
-        if not self._images:
-            return _text("(an image that this model cannot see)")
-        if image.media_type not in _IMAGES:
-            return _text(f"(an image of the type {image.media_type}, which this model cannot see)")
-        source: JsonObject = {"type": "base64", "media_type": image.media_type, "data": image.data}
-        return encode({"type": "image", "source": source})
-
-
-def _assistant(message: AssistantMessage, tokens: int) -> _Piece:
-    plain = [block for block in map(_plain_block, message.content) if block is not None]
-    tools = tuple(legal_name(call.name) for call in message.calls)
-    base = _Piece("assistant", tuple(map(encode, plain)), tools=tools, tokens=tokens)
-    model = _maker(message)
-    if model is None:
-        return base
-    own = [block for block in map(_own_block, message.content) if block is not None]
-    # No message may end in thinking, nor be nothing but thinking.
-    while own and own[-1]["type"] in _THINKING:
-        own.pop()
-    return base._replace(
-        own=tuple(map(encode, own)),
-        model=model,
-        thinks=bool(own) and own[0]["type"] in _THINKING,
-        paused=bool(own) and not tools and own[-1]["type"] != "text",
-    )
-
-
-def _plain_block(block: AssistantBlock) -> JsonObject | None:
-    match block:
-        case TextBlock():
-            return {"type": "text", "text": block.text} if block.text.strip() else None
-        case ToolCall():
-            return {
-                "type": "tool_use",
-                "id": _legal_id(block.id),
-                "name": legal_name(block.name),
-                "input": legal_arguments(block),
-            }
-        case ThinkingBlock():
-            return None
-
-
-def _own_block(block: AssistantBlock) -> JsonObject | None:
-    if not isinstance(block, ThinkingBlock):
-        return _plain_block(block)
-    if block.origin != ORIGIN:
-        return None
-    if block.signature:
-        return {"type": "thinking", "thinking": block.text, "signature": block.signature}
-    content = block.data.get("block") if block.data else None
-    return content if isinstance(content, dict) and isinstance(content.get("type"), str) else None
-
-
-def _maker(message: AssistantMessage) -> str | None:
-    """The model that wants something of the message back; None when there is nothing."""
-    for block in message.content:
-        if isinstance(block, ThinkingBlock) and block.origin == ORIGIN and _own_block(block) is not None:
-            model = block.data.get("model") if block.data else None
-            return model if isinstance(model, str) else message.model
-    return None
-
-
 def _system(text: str) -> list[bytes]:
-    return [_text(text)]
+    return [text_block(text)]
 
 
 def _tool(tool: ToolSpec) -> bytes:
@@ -346,11 +215,3 @@ def _last_marked(blocks: list[bytes], marks: bool) -> list[bytes]:
 
 def _marked(block: bytes) -> bytes:
     return block[:-1] + _MARK
-
-
-def _text(text: str) -> bytes:
-    return encode({"type": "text", "text": text})
-
-
-def _legal_id(call_id: str) -> str:
-    return call_id if _LEGAL_ID.match(call_id) else f"toolu_{digest(call_id)[:24]}"

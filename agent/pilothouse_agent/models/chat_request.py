@@ -37,9 +37,12 @@ CONCESSIONS: Mapping[str, re.Pattern[str]] = {
     "token field": re.compile(
         r"\bmax_(?:completion_)?tokens\b.{0,80}(?:support|permitted|recogni)", re.IGNORECASE
     ),
-    "thinking": re.compile(r"reasoning_effort|\breasoning\b.{0,40}support|\bthink\b", re.IGNORECASE),
+    "thinking": re.compile(
+        r"reasoning_effort|unknown name .reasoning.|not support.{0,20}\bthinking", re.IGNORECASE
+    ),
     "images": re.compile(
-        r"image_url|image input|images? (?:is|are) not|not support.{0,20}image", re.IGNORECASE
+        r"unknown variant .image_url|image inputs? (?:is|are) not supported|not support.{0,20}\bimage",
+        re.IGNORECASE,
     ),
 }
 """What is left out after a server has refused it in such words."""

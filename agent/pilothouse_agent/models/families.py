@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 __all__ = ["Family", "converses", "family_of"]
 
@@ -39,7 +39,7 @@ def _pattern(names: Iterable[str]) -> re.Pattern[str]:
 
 
 # Read when this is imported, which the server does in a thread.
-_TABLE = tomllib.loads(files("pilothouse_agent.models").joinpath("families.toml").read_text(encoding="utf-8"))
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _OTHER = _pattern(_TABLE["other"])
 _FAMILIES = [
     (_pattern(row["names"]), Family(row.get("maxOutput"), row.get("images"), row.get("thinking")))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from pilothouse_agent.kernel.request import ModelLimits, ModelRequest, StreamEvent
 from pilothouse_agent.models.chat_dialect import ChatDialect
 from pilothouse_agent.models.chat_request import CONCESSIONS, ChatRequests
 from pilothouse_agent.models.chat_stream import ORIGIN, ChatStream
 from pilothouse_agent.models.connection import Timeouts
-from pilothouse_agent.models.exchange import Exchange
 from pilothouse_agent.models.model_traits import TraitsOf, unknown_model
 from pilothouse_agent.models.server_settings import ServerSettings
+from pilothouse_agent.models.wire_provider import WireProvider
 
 __all__ = ["ChatSettings", "OpenAIChat"]
 
@@ -41,31 +40,21 @@ class ChatSettings(ServerSettings):
         )
 
 
-class OpenAIChat:
-    """Keeps one HTTP client, made at the first request, until `aclose`."""
-
+class OpenAIChat(WireProvider):
     def __init__(
-        self, settings: ChatSettings, *, timeouts: Timeouts | None = None, traits: TraitsOf = unknown_model
+        self,
+        settings: ChatSettings,
+        *,
+        timeouts: Timeouts | None = None,
+        traits: TraitsOf = unknown_model,
     ) -> None:
-        self._traits = traits
-        self._requests = ChatRequests(settings.dialect)
         headers = {"authorization": f"Bearer {settings.key}"} if settings.key else {}
-        self._exchange = Exchange(settings, headers=headers, timeouts=timeouts, concessions=CONCESSIONS)
-
-    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent]:
-        names, traits = self._requests.names(request.tools), self._traits(request.model)
-        model = request.model.partition("/")[2]
-        return self._exchange.stream(
-            request.model,
-            lambda conceded: self._requests.body(request, model=model, traits=traits, conceded=conceded),
-            lambda source: ChatStream(source, model=request.model, names=names),
+        super().__init__(
+            settings,
+            ChatRequests(settings.dialect),
+            ChatStream,
+            headers=headers,
+            concessions=CONCESSIONS,
+            timeouts=timeouts,
+            traits=traits,
         )
-
-    def limits(self, model: str) -> ModelLimits:
-        return self._traits(model).limits
-
-    async def warm(self) -> None:
-        await self._exchange.warm()
-
-    async def aclose(self) -> None:
-        await self._exchange.aclose()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from importlib.resources import files
+from pathlib import Path
 
 from pilothouse_agent.kernel.json_types import JsonObject
 
@@ -12,6 +12,6 @@ __all__ = ["PRESETS"]
 
 # Read when this is imported, which the server does in a thread.
 PRESETS: Mapping[str, JsonObject] = tomllib.loads(
-    files("pilothouse_agent.models").joinpath("presets.toml").read_text(encoding="utf-8")
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
 """Entries by the provider's name, in the form of the setting `providers`."""

@@ -36,14 +36,15 @@ from pilothouse_agent.models.wire_json import encode
 __all__ = ["CONCESSIONS", "ResponsesRequests"]
 
 CONCESSIONS: Mapping[str, re.Pattern[str]] = {
-    "thoughts": re.compile(r"encrypted content.{0,200}(?:verif|decrypt|invalid)", re.IGNORECASE | re.DOTALL),
+    "thoughts": re.compile(
+        r"encrypted content.{0,200}(?:verif|decrypt|invalid)|type 'reasoning' was provided|item with id 'rs_",
+        re.IGNORECASE | re.DOTALL,
+    ),
     "encrypted": re.compile(r"encrypted content is not supported|encrypted_content", re.IGNORECASE),
     "summary": re.compile(r"reasoning\.summary|reasoning summar", re.IGNORECASE),
     "effort": re.compile(r"reasoning\.effort|\breasoning\b.{0,40}support", re.IGNORECASE),
     "cache key": re.compile(r"prompt_cache_key"),
-    "images": re.compile(
-        r"input_image|image input|images? (?:is|are) not|not support.{0,20}image", re.IGNORECASE
-    ),
+    "images": re.compile(r"image inputs? (?:is|are) not supported|not support.{0,20}\bimage", re.IGNORECASE),
 }
 """What is left out after a server has refused it in such words."""
 
@@ -193,7 +194,8 @@ class _Writer:
     def _image(self, image: ImageBlock) -> JsonObject:
         if not self._images:
             return _text(_NO_IMAGE)
-        return {"type": "input_image", "image_url": f"data:{image.media_type};base64,{image.data}"}
+        url = f"data:{image.media_type};base64,{image.data}"
+        return {"type": "input_image", "image_url": url, "detail": "auto"}
 
 
 def _assistant(message: AssistantMessage) -> _Piece:
@@ -214,8 +216,7 @@ def _assistant(message: AssistantMessage) -> _Piece:
 def _plain_item(block: AssistantBlock) -> JsonObject | None:
     match block:
         case TextBlock():
-            content: JsonValue = [{"type": "output_text", "text": block.text}]
-            message: JsonObject = {"type": "message", "role": "assistant", "content": content}
+            message: JsonObject = {"type": "message", "role": "assistant", "content": block.text}
             return message if block.text.strip() else None
         case ToolCall():
             arguments = encode(_arguments(block)).decode()

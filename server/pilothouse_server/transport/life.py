@@ -26,10 +26,10 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _AFTER_EXIT = 0.6
 _OTHERWISE = 2.0
 """Seconds for the teardown."""
-_FLUSH = 0.4
+_FLUSH = 0.3
 """Then for the client, to read what is left."""
 _OVERDUE = 0.4
-"""Then for whatever else there is, before the process is ended by force: after 1.4 s or 2.8 s in all."""
+"""Then for whatever else there is, before the process is ended by force: after 1.3 s or 2.7 s in all."""
 _UNHEARD = 5.0
 """Seconds after the end of input, when the loop is too busy even to hear of it."""
 

@@ -130,16 +130,7 @@ class Rpc:
     def receive(self, body: bytes) -> None:
         """Take one message."""
         try:
-            message = decode(body)
-        except ValueError as error:
-            self._answer_error(None, PARSE_ERROR, f"The message is not JSON: {error}")
-            self._front.garbled(body)
-            return
-        if not isinstance(message, dict):
-            self._answer_error(None, INVALID_REQUEST, _NOT_AN_OBJECT)
-            return
-        try:
-            self._sort(cast("Json", message))
+            self._take(body)
         except Exception:
             logger.exception("A message could not be handled")
 
@@ -170,6 +161,18 @@ class Rpc:
         self._refuse_held()
         await self._front.shut_down()
         await self._answer_rest()
+
+    def _take(self, body: bytes) -> None:
+        try:
+            message = decode(body)
+        except ValueError as error:
+            self._answer_error(None, PARSE_ERROR, f"The message is not JSON: {error}")
+            self._front.garbled(body)
+            return
+        if isinstance(message, dict):
+            self._sort(cast("Json", message))
+        else:
+            self._answer_error(None, INVALID_REQUEST, _NOT_AN_OBJECT)
 
     def _sort(self, message: Json) -> None:
         """Answers and life cycle at once; the rest in order of arrival, held while a part is loaded."""

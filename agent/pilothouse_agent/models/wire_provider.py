@@ -1,0 +1,74 @@
+"""What a provider is made of, whatever its wire format: a writer, a reader, and an exchange between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Mapping
+from typing import Protocol
+
+from pilothouse_agent.kernel.request import ModelLimits, ModelRequest, StreamEvent, ToolSpec
+from pilothouse_agent.models.answer_reader import AnswerReader
+from pilothouse_agent.models.connection import Timeouts
+from pilothouse_agent.models.errors import Source
+from pilothouse_agent.models.exchange import Exchange
+from pilothouse_agent.models.model_traits import ModelTraits, TraitsOf
+from pilothouse_agent.models.server_settings import ServerSettings
+
+__all__ = ["ReaderMaker", "RequestWriter", "WireProvider"]
+
+
+class RequestWriter(Protocol):
+    def names(self, tools: tuple[ToolSpec, ...]) -> Mapping[str, str]:
+        """From the names on the wire to the tools' own, where these are not legal there."""
+        ...
+
+    def body(
+        self, request: ModelRequest, *, model: str, traits: ModelTraits, conceded: Mapping[str, str]
+    ) -> bytes:
+        """`model` is the name on the wire; `conceded` tells what the server has refused to take."""
+        ...
+
+
+class ReaderMaker(Protocol):
+    def __call__(self, source: Source, *, model: str, names: Mapping[str, str]) -> AnswerReader:
+        """`model`: the whole id. `names`: from tool names on the wire to ours, where they differ."""
+        ...
+
+
+class WireProvider:
+    """Keeps one HTTP client, made at the first request, until `aclose`."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        writer: RequestWriter,
+        reader: ReaderMaker,
+        *,
+        headers: Mapping[str, str],
+        concessions: Mapping[str, re.Pattern[str]],
+        timeouts: Timeouts | None,
+        traits: TraitsOf,
+    ) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._traits = traits
+        self._exchange = Exchange(settings, headers=headers, timeouts=timeouts, concessions=concessions)
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent]:
+        def write(conceded: Mapping[str, str]) -> bytes:
+            name, traits = request.model.partition("/")[2], self._traits(request.model)
+            return self._writer.body(request, model=name, traits=traits, conceded=conceded)
+
+        def read(source: Source) -> AnswerReader:
+            return self._reader(source, model=request.model, names=self._writer.names(request.tools))
+
+        return self._exchange.stream(request.model, write, read)
+
+    def limits(self, model: str) -> ModelLimits:
+        return self._traits(model).limits
+
+    async def warm(self) -> None:
+        await self._exchange.warm()
+
+    async def aclose(self) -> None:
+        await self._exchange.aclose()
