@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from support.nursery import Nursery
-from support.raw_client import RawClient, request
+from support.raw_client import RawClient, request, started
 from support.wire_models import Turn, call
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -159,3 +159,17 @@ def is_written(pid: int, folder: Path) -> bool:
                 if f"{entry.readlink()}".startswith(f"{folder}/#"):
                     return True
     return False
+
+
+def test_a_killed_server_leaves_nothing_in_the_temporary_folder(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    model = script(tmp_path, {"calls": [call("c", "bash", command="echo hello")]}, {"text": "Done."})
+    with started(tmp_path / "home", variables={"TMPDIR": f"{scratch}"}) as client:
+        client.initialize(options={})
+        session = client.session(tmp_path, model)
+        client.ask("p", "agent/prompt", sessionId=session, text="Go")
+        client.process.kill()
+        client.ended()
+
+    assert list(scratch.iterdir()) == []

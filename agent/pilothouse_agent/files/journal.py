@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import logging
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
-from pilothouse_agent.files.recorder import Remains
-from pilothouse_agent.kernel.ports import FileChange
+from pilothouse_agent.files.journal_lines import Entry, Line, LineReader, LineWriter
 
 __all__ = ["ChangeJournal", "Entry", "RunChanges"]
 
@@ -22,16 +19,6 @@ logger = logging.getLogger(__name__)
 
 _LIMIT = 64 * 1024 * 1024
 _JOURNALS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One change of one file."""
-
-    run_id: str
-    call_id: str
-    change: FileChange
-    remains: Remains | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +40,34 @@ class ChangeJournal:
         self._limit = limit
         self._journals = journals
         self._lock = threading.Lock()
+        self._writer = LineWriter()
+        self._size = 0
+        """Bytes that the file had after our last line."""
 
     @property
     def exists(self) -> bool:
         return self._path.is_file()
 
     def append(self, entry: Entry) -> None:
-        """Safe on disk when it returns. Raises `OSError`."""
-        self._put(_line(entry))
+        """Safe from an end of the process when it returns, and as safe as the change from one of the
+        machine: what only the editor holds would be lost with it. Raises `OSError`."""
+        with self._lock:
+            self._make_room()
+            data = _encoded(self._writer.line(entry))
+            if self._size + len(data) > self._limit:
+                self._shorten(len(data))
+                data = _encoded(self._writer.line(entry))
+            try:
+                self._write(data, sync=entry.change.via == "disk")
+            except OSError:
+                self._writer.forget()
+                raise
 
     def mark_undone(self, run_id: str) -> None:
         """From now on it is not the last run any more. Raises `OSError`."""
-        self._put({"undone": run_id})
+        with self._lock:
+            self._make_room()
+            self._write(_encoded({"undone": run_id}), sync=True)
 
     def run(self, run_id: str | None = None) -> RunChanges | None:
         """The changes of a run; without an id those of the last one that is not undone. None: nothing."""
@@ -76,24 +79,28 @@ class ChangeJournal:
             if not left:
                 return None
             run_id = cast("str", left[-1])
-        own = [line for line in lines if line.get("run") == run_id]
-        entries = [entry for line in own if (entry := _entry(line)) is not None]
+        reader = LineReader()
+        read = [(line["run"], reader.entry(line)) for line in lines if "run" in line]
+        own = [entry for run, entry in read if run == run_id]
+        entries = tuple(entry for entry in own if entry is not None)
         dropped = any(line.get("dropped") == run_id for line in lines)
         if not own and not dropped:
             return None
-        return RunChanges(run_id, tuple(entries), complete=not dropped and len(entries) == len(own))
+        return RunChanges(run_id, entries, complete=not dropped and len(entries) == len(own))
 
-    def _put(self, line: dict[str, Any]) -> None:
-        data = _encoded(line)
-        with self._lock:
-            if not self._path.exists():
-                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._let_go_of_old_files()
-            elif self._path.stat().st_size + len(data) > self._limit:
-                self._shorten(len(data))
-            self._write(data)
+    def _make_room(self) -> None:
+        """A place for the file; and lines that count on others only where these are the last."""
+        try:
+            size = self._path.stat().st_size
+        except FileNotFoundError:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._let_go_of_old_files()
+            size = 0
+        if size != self._size:
+            self._writer.forget()
+            self._size = size
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes, *, sync: bool) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         with open(os.open(self._path, flags, 0o600), "rb+", buffering=0) as file:
             end = file.seek(0, os.SEEK_END)
@@ -103,9 +110,11 @@ class ChangeJournal:
             view = memoryview(data)
             while view:
                 view = view[file.write(view) :]
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
+            self._size = file.tell()
 
-    def _lines(self) -> list[dict[str, Any]]:
+    def _lines(self) -> list[Line]:
         try:
             data = self._path.read_bytes()
         except FileNotFoundError:
@@ -115,25 +124,26 @@ class ChangeJournal:
     def _shorten(self, coming: int) -> None:
         """Let old changes go, whole runs first, until half of the room is free."""
         lines = self._lines()
-        sizes = [len(_encoded(line)) for line in lines]
         room = max(self._limit // 2 - coming, 0)
-        first = len(lines)
-        while first and sizes[first - 1] <= room:
-            first -= 1
-            room -= sizes[first]
-        cut = {line["run"] for line in lines[:first] if "run" in line}
-        last = next((line["run"] for line in reversed(lines) if "run" in line), None)
-        kept = [line for line in lines[first:] if line.get("run") not in cut - {last}]
-        marks = [{"dropped": last}] if last in cut else []
-        self._replace([*marks, *kept])
+        while True:
+            writer = LineWriter()
+            kept = _kept(lines, room, writer)
+            # What is left holds whole texts for those it counted on, which may be more than there was.
+            if room == 0 or sum(map(len, kept)) + coming <= self._limit:
+                break
+            room //= 2
+        self._replace(kept)
+        self._writer = writer
 
-    def _replace(self, lines: Iterable[dict[str, Any]]) -> None:
+    def _replace(self, lines: Iterable[bytes]) -> None:
         new = self._path.with_suffix(".new")
         with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.writelines(map(_encoded, lines))
+            file.writelines(lines)
             file.flush()
             os.fsync(file.fileno())
+            size = file.tell()
         new.replace(self._path)
+        self._size = size
 
     def _let_go_of_old_files(self) -> None:
         found = sorted(self._path.parent.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
@@ -141,46 +151,30 @@ class ChangeJournal:
             path.unlink(missing_ok=True)
 
 
-def _line(entry: Entry) -> dict[str, Any]:
-    change, remains = entry.change, entry.remains
-    fields: dict[str, Any] = {
-        "run": entry.run_id,
-        "call": entry.call_id,
-        "kind": change.kind,
-        "via": change.via,
-        "path": change.path,
-        "source": change.source,
-        "before": change.before,
-        "after": change.after,
-        "beforeHash": _hash(change.before),
-        "afterHash": _hash(change.after),
-    }
-    if remains is not None:
-        fields["data"] = base64.b64encode(remains.data).decode("ascii")
-        fields["mode"] = remains.mode
-    return {name: value for name, value in fields.items() if value is not None}
+def _kept(lines: Sequence[Line], room: int, writer: LineWriter) -> list[bytes]:
+    """The newest lines that took no more than `room` bytes, without the runs that are cut by that; of
+    the last run what there is, with a mark. Written anew."""
+    first = len(lines)
+    while first and (size := len(_encoded(lines[first - 1]))) <= room:
+        first -= 1
+        room -= size
+    cut = {line.get("run", line.get("dropped")) for line in lines[:first]}
+    last = next((line["run"] for line in reversed(lines) if "run" in line), None)
+    kept = [_encoded({"dropped": last})] if last in cut else []
+    reader = LineReader()
+    for number, line in enumerate(lines):
+        entry = reader.entry(line) if "run" in line else None
+        if number >= first and line.get("run") not in cut - {last}:
+            kept.append(_encoded(line if entry is None else writer.line(entry)))
+    return kept
 
 
-def _entry(line: dict[str, Any]) -> Entry | None:
-    """None when it was damaged."""
-    try:
-        before, after = line.get("before"), line.get("after")
-        if (_hash(before), _hash(after)) != (line.get("beforeHash"), line.get("afterHash")):
-            return None
-        change = FileChange(line["path"], line["kind"], line["via"], before, after, line.get("source"))
-        data = line.get("data")
-        remains = None if data is None else Remains(base64.b64decode(data), line["mode"])
-        return Entry(line["run"], line["call"], change, remains)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return None
-
-
-def _encoded(line: dict[str, Any]) -> bytes:
+def _encoded(line: Line) -> bytes:
     # Escaped to ASCII, which can hold half characters too, as texts of editors and file names may.
     return json.dumps(line, separators=(",", ":")).encode("ascii") + b"\n"
 
 
-def _decoded(raw: bytes) -> dict[str, Any] | None:
+def _decoded(raw: bytes) -> Line | None:
     if not raw:
         return None
     try:
@@ -188,10 +182,4 @@ def _decoded(raw: bytes) -> dict[str, Any] | None:
     except ValueError:
         logger.warning("A line of the change journal is damaged; it is left out")
         return None
-    return cast("dict[str, Any]", line) if isinstance(line, dict) else None
-
-
-def _hash(text: str | None) -> str | None:
-    if text is None:
-        return None
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return cast("Line", line) if isinstance(line, dict) else None

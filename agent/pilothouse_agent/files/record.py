@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TypeAlias
 
 from pilothouse_agent.files.diff import text_changes
@@ -13,6 +12,8 @@ __all__ = ["ReadRecord", "Spans", "add_span", "carry_over"]
 Spans: TypeAlias = tuple[tuple[int, int], ...]
 """Known lines: rising ranges from 1, both ends included, neither touching nor overlapping."""
 
+_Key: TypeAlias = tuple[int, int]
+
 _TEXTS_A_FILE = 16
 """Texts of one file to remember, the latest ones; a text that comes back is still known."""
 
@@ -21,13 +22,13 @@ class ReadRecord:
     """Keyed by real path and by the text itself: content decides, not time stamps."""
 
     def __init__(self) -> None:
-        self._known: dict[str, dict[bytes, Spans]] = {}
+        self._known: dict[str, dict[_Key, Spans]] = {}
         self._doubts: set[str] = set()
 
     def note(self, path: str, text: str, spans: Spans) -> None:
         """Add lines that the model has seen or written. Ends a doubt."""
         texts = self._known.setdefault(path, {})
-        key = _digest(text)
+        key = _key(text)
         known = texts.pop(key, ())
         for span in spans:
             known = add_span(known, *span)
@@ -37,7 +38,7 @@ class ReadRecord:
         self._doubts.discard(path)
 
     def known(self, path: str, text: str) -> Spans:
-        return self._known.get(path, {}).get(_digest(text), ())
+        return self._known.get(path, {}).get(_key(text), ())
 
     def unread(self, path: str, text: str) -> str | None:
         """Why the file may not be replaced as a whole; None when the model knows all of `text`."""
@@ -98,5 +99,6 @@ def _keep(known: Spans, spans: Spans, start: int, end: int, shift: int) -> Spans
     return known
 
 
-def _digest(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def _key(text: str) -> _Key:
+    # Python keeps the hash with the string: a text that is asked about again costs nothing.
+    return len(text), hash(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -94,7 +95,7 @@ def create_session(
     """A session, and a sentence for each setting without effect. Files are on disk, but for those that
     `open_files` holds.
 
-    `queue` is the process's; the caller closes the session. Blocks for a moment (temporary folder).
+    `queue` is the process's; the caller closes the session. Blocks for a moment (resolves folders).
     """
     workspace = Workspace(options.folders)
     settings = options.settings
@@ -109,7 +110,8 @@ def create_session(
         recorder=recorder,
     )
     todos = TodoList()
-    output = Path(tempfile.mkdtemp(prefix="pilothouse-"))
+    # Made by the first command that needs it: a process that is killed then leaves nothing behind.
+    output = Path(tempfile.gettempdir(), f"pilothouse-{secrets.token_hex(8)}")
     environment = child_environment(options.environment)
     shell = Shell(workspace.cwd, environment)
     background = BackgroundProcesses(shell, output)
