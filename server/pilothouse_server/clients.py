@@ -22,6 +22,8 @@ class ClientProfile:
     """Whether `window/showMessageRequest` works."""
     watches_files: bool = False
     """Whether it may be asked to watch all files."""
+    resource_operations: frozenset[str] = frozenset()
+    """Those that an edit may hold: `create`, `rename`, `delete`."""
 
 
 USUAL = ClientProfile()
@@ -57,6 +59,7 @@ def profile_of(client: Client) -> ClientProfile:
         takes_edits=client.can("workspace", "applyEdit"),
         asks_by_message=client.can("window", "showMessage"),
         watches_files=client.can_register("workspace", "didChangeWatchedFiles"),
+        resource_operations=client.listed("workspace", "workspaceEdit", "resourceOperations"),
     )
     for known in _KNOWN.get(client.name.lower(), ()):
         profile = replace(profile, **{known.field: known.value})

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-__all__ = ["DiskLook", "look_at", "same_text"]
+__all__ = ["LOOK_LIMIT", "DiskLook", "look_at", "same_text"]
+
+LOOK_LIMIT = 5.0
+"""Seconds for a look at the disk, which may be a network's."""
 
 
 @dataclass(frozen=True, slots=True)

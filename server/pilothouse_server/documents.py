@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pilothouse_agent.files.file_key import file_key
-from pilothouse_server.disk_look import DiskLook, look_at, same_text
+from pilothouse_server.disk_look import LOOK_LIMIT, DiskLook, look_at, same_text
 from pilothouse_server.document import Document, DocumentEvent, DocumentListener
 from pilothouse_server.document_uris import uri_key
 from pilothouse_server.listeners import Listeners
@@ -22,8 +22,6 @@ logger = logging.getLogger(__name__)
 
 _CLOSED_KEPT = 1000
 """Documents closed lately, whose late changes mean nothing."""
-_DISK_LIMIT = 5.0
-"""Seconds for a look at the disk, which may be a network's."""
 
 
 class Documents:
@@ -62,10 +60,10 @@ class Documents:
             return []
         named = {document: document.path for document in self.all() if document.path is not None}
         try:
-            async with asyncio.timeout(_DISK_LIMIT):
+            async with asyncio.timeout(LOOK_LIMIT):
                 found = await asyncio.to_thread(_real_paths, list(named.values()))
         except TimeoutError:
-            logger.warning("The file system did not answer within %s s", _DISK_LIMIT)
+            logger.warning("The file system did not answer within %s s", LOOK_LIMIT)
         else:
             for document, place in zip(named, found, strict=True):
                 document.real_path = place
@@ -170,7 +168,7 @@ class Documents:
 
     async def _disk_text(self, real_path: str) -> str | None:
         try:
-            async with asyncio.timeout(_DISK_LIMIT):
+            async with asyncio.timeout(LOOK_LIMIT):
                 return (await asyncio.to_thread(self._look, real_path)).text
         except TimeoutError:
             return None

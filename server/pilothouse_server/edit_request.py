@@ -15,7 +15,7 @@ from pilothouse_server.edit_traces import is_absent, stands
 from pilothouse_server.text_edits import TextEdit, same_but_last_end, workspace_edit
 from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
 
-__all__ = ["EditRequest", "Limits", "Outcome"]
+__all__ = ["Answer", "EditRequest", "Limits", "Outcome", "answer_of", "unlike"]
 
 _ABSENT = "but it is not in its text, which others have changed meanwhile"
 _DIFFERENT = "and its text is now another than was asked for, perhaps formatted"
@@ -32,6 +32,8 @@ class Limits:
     """After a yes, for the text to arrive."""
     retry: float = 1
     """After a no, for a newer text that explains it."""
+    save: float = 10
+    """For the client's answer to being asked to save."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,9 @@ class Outcome:
     """For refused: a newer text has come, for which the edit was not meant."""
 
 
-class _Answer(NamedTuple):
+class Answer(NamedTuple):
+    """What a client said to an edit."""
+
     kind: Literal["yes", "no", "unclear", "none"]
     reason: str = ""
 
@@ -81,7 +85,7 @@ class EditRequest:
         forget = document.watch(self._look), signal.on_abort(self._stirred.set)
         try:
             await self._until(lambda: self._seen is not None or asking.done(), None)
-            return await self._judge(_answer(asking) if asking.done() else _Answer("none"), signal)
+            return await self._judge(answer_of(asking) if asking.done() else Answer("none"), signal)
         except asyncio.CancelledError:
             document.unsettle("an edit was sent, and nobody waited for its outcome")
             raise
@@ -89,7 +93,7 @@ class EditRequest:
             for each in forget:
                 each()
 
-    async def _judge(self, answer: _Answer, signal: AbortSignal) -> Outcome:
+    async def _judge(self, answer: Answer, signal: AbortSignal) -> Outcome:
         if answer.kind in ("yes", "unclear"):
             await self._until(lambda: self._stands() or self._document.closed, self._limits.sight)
         elif answer.kind == "no":
@@ -102,11 +106,10 @@ class EditRequest:
             return Outcome("unknown", reason="it was closed before its new text came")
         return self._otherwise(answer)
 
-    def _otherwise(self, answer: _Answer) -> Outcome:
+    def _otherwise(self, answer: Answer) -> Outcome:
         """The text did not come, and nobody said no."""
         if answer.kind == "yes" and self._changed:
-            absent = is_absent(self._before, self._expected, self._document.text)
-            return Outcome("otherwise", reason=_ABSENT if absent else _DIFFERENT)
+            return unlike(self._before, self._expected, self._document.text)
         if answer.kind == "yes" and same_but_last_end(self._before, self._expected):
             return Outcome("otherwise", reason=_LAST_END)
         return Outcome("unknown", reason=answer.reason)
@@ -142,19 +145,25 @@ class EditRequest:
         self._stirred.set()
 
 
-def _answer(asking: asyncio.Future[Any]) -> _Answer:
+def unlike(before: str, expected: str, now: str) -> Outcome:
+    """The client said yes, and the text has become another."""
+    return Outcome("otherwise", reason=_ABSENT if is_absent(before, expected, now) else _DIFFERENT)
+
+
+def answer_of(asking: asyncio.Future[Any]) -> Answer:
+    """Of a request that has ended, however it did."""
     try:
         answer = asking.result()
     except RequestFault as fault:
-        return _Answer("no", str(fault))
+        return Answer("no", str(fault))
     except TimeoutError:
-        return _Answer("none", "the editor did not answer")
+        return Answer("none", "the editor did not answer")
     except ClientGone:
-        return _Answer("none", "the connection to the editor ended before it answered")
+        return Answer("none", "the connection to the editor ended before it answered")
     fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
     reason = fields.get("failureReason")
     if fields.get("applied") is True:
-        return _Answer("yes", "the editor says that it was applied, but its text has not changed")
+        return Answer("yes", "the editor says that it was applied, but its text has not changed")
     if fields.get("applied") is False:
-        return _Answer("no", str(reason) if reason else "the editor refused without a reason")
-    return _Answer("unclear", "the editor did not say whether it was applied")
+        return Answer("no", str(reason) if reason else "the editor refused without a reason")
+    return Answer("unclear", "the editor did not say whether it was applied")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from pilothouse_agent.files.closed_files import ClosedFiles
 from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
 from pilothouse_server.clients import USUAL, ClientProfile
@@ -52,8 +53,10 @@ class EditorFiles:
         display: Callable[[str], str] = str,
         limits: Limits | None = None,
         labelled: bool = True,
+        closed: ClosedFiles | None = None,
     ) -> None:
         """`labelled`: edits carry a name, which some editors show to the user each time."""
+        self.closed = closed
         self._rpc = rpc
         self._documents = documents
         self._profile = profile

@@ -56,14 +56,24 @@ class Client:
 
     def can(self, *path: str) -> bool:
         """Whether a capability is declared, such as `can("workspace", "configuration")`."""
-        node: Any = self.capabilities
-        for name in path:
-            node = _object(node).get(name)
+        node = self._capability(*path)
         return node is True or isinstance(node, dict)
+
+    def listed(self, *path: str) -> frozenset[str]:
+        """The strings in a capability that is a list."""
+        node = self._capability(*path)
+        items = cast("list[Any]", node) if isinstance(node, list) else []
+        return frozenset(item for item in items if isinstance(item, str))
 
     def can_register(self, *path: str) -> bool:
         """Whether a capability may be asked for after `initialized`."""
         return self.can(*path, "dynamicRegistration")
+
+    def _capability(self, *path: str) -> Any:
+        node: Any = self.capabilities
+        for name in path:
+            node = _object(node).get(name)
+        return node
 
 
 def introduce(params: Json) -> Client:

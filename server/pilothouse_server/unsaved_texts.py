@@ -10,19 +10,17 @@ from pathlib import PurePath
 
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.ports import FileChange
-from pilothouse_server import method_names as names
-from pilothouse_server.disk_look import look_at, same_text
+from pilothouse_server.disk_look import LOOK_LIMIT, look_at, same_text
 from pilothouse_server.document import Document
 from pilothouse_server.documents import Documents
-from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
+from pilothouse_server.saving import ask_to_save
+from pilothouse_server.transport.rpc import Rpc
 
 __all__ = ["OWN_FOLDER", "UnsavedTexts"]
 
 logger = logging.getLogger(__name__)
 
 OWN_FOLDER = ".pilothouse"
-_SAVE_LIMIT = 10.0
-_DISK_LIMIT = 5.0
 _NAMED = 10
 
 
@@ -54,19 +52,13 @@ class UnsavedTexts:
         unsaved = await self._unsaved(self._documents.all())
         own = [document for document in unsaved if self._is_own(document)]
         if own and self._can_save:
-            await self._save(own)
+            if refusal := await ask_to_save(self._rpc, own):
+                logger.warning("The editor did not save before a command: %s", refusal)
             unsaved = await self._unsaved(unsaved)
         return [_note(sorted(self._shown(document) for document in unsaved))] if unsaved else []
 
     def _is_own(self, document: Document) -> bool:
         return not document.doubt and self._own.get(document.real_path or "") == document.text
-
-    async def _save(self, documents: list[Document]) -> None:
-        files = [{"uri": document.uri, "version": document.version} for document in documents]
-        try:
-            await self._rpc.request(names.SAVE, {"files": files}, limit=_SAVE_LIMIT)
-        except (RequestFault, ClientGone, TimeoutError) as error:
-            logger.warning("The editor did not save before a command: %s", error or "no answer")
 
     async def _unsaved(self, documents: list[Document]) -> list[Document]:
         found: list[Document] = []
@@ -86,7 +78,7 @@ class UnsavedTexts:
     async def _on_disk(self, path: str, text: str) -> bool:
         """Whether the disk holds this text; not when it does not answer in time."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(_DISK_LIMIT):
+            async with asyncio.timeout(LOOK_LIMIT):
                 found = await asyncio.to_thread(look_at, path)
                 return found.text is not None and same_text(text, found.text)
         return False

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from support.fake_editor import Editing
 from support.file_tools import FileTools
+from support.plugin_editor import PluginEditor, beside_plugin
 
 
 @pytest.fixture
@@ -25,3 +26,10 @@ def tools_beside(folder: Path) -> Callable[[Editing], Awaitable[FileTools]]:
         return await asyncio.to_thread(FileTools, folder, open_files=beside.files)
 
     return make
+
+
+@pytest.fixture
+async def plugin() -> AsyncIterator[tuple[Editing, PluginEditor]]:
+    """An editor that takes edits of files which it has not opened."""
+    async with beside_plugin() as plugin:
+        yield plugin

@@ -19,6 +19,8 @@ from support.kernel import soon
 class Buffers:
     """An editor's open files, by real path; a text in `unsaved` is on no disk."""
 
+    closed = None
+
     def __init__(self, unsaved: dict[str, str]) -> None:
         self.unsaved = unsaved
 

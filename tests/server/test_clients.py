@@ -13,6 +13,9 @@ Json: TypeAlias = dict[str, Any]
 
 APPLIES: Json = {"workspace": {"applyEdit": True}}
 WATCHES: Json = {"workspace": {"applyEdit": True, "didChangeWatchedFiles": {"dynamicRegistration": True}}}
+OPERATES: Json = {
+    "workspace": {"applyEdit": True, "workspaceEdit": {"resourceOperations": ["create", "delete", 5]}}
+}
 SHOWS: Json = {"window": {"showMessage": {"messageActionItem": {}}}}
 
 
@@ -25,6 +28,7 @@ SHOWS: Json = {"window": {"showMessage": {"messageActionItem": {}}}}
         ("Eglot", WATCHES, ClientProfile(least_version=0, asks_by_message=True)),
         ("Kate", {**APPLIES, **SHOWS}, ClientProfile(takes_edits=False, asks_by_message=True)),
         ("helix", APPLIES, ClientProfile()),
+        ("", OPERATES, ClientProfile(resource_operations=frozenset({"create", "delete"}))),
     ],
 )
 def test_a_client_is_taken_as_it_declares_itself_but_for_what_is_known_better(

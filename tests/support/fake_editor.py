@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pilothouse_agent.files.workspace import Workspace
+from pilothouse_agent.kernel.events import FileChangeKind
+from pilothouse_agent.session.settings import ClosedFiles
 from pilothouse_server import handshake
 from pilothouse_server import method_names as names
 from pilothouse_server.clients import USUAL, ClientProfile
+from pilothouse_server.closed_files import EditorClosedFiles
 from pilothouse_server.documents import Documents
 from pilothouse_server.edit_request import Limits
 from pilothouse_server.editor_files import EditorFiles
@@ -28,7 +31,7 @@ from pilothouse_server.transport.outbox import Outbox
 from pilothouse_server.transport.rpc import Part, Rpc
 from support.lsp_model import apply, position_of
 
-__all__ = ["NEVER", "Buffer", "FakeEditor", "Habits", "Refused", "editing"]
+__all__ = ["NEVER", "Buffer", "FakeEditor", "Habits", "Refused", "as_edit", "editing"]
 
 Json: TypeAlias = dict[str, Any]
 OnApply: TypeAlias = "Callable[[FakeEditor, Json], Awaitable[Any]]"
@@ -69,9 +72,12 @@ class FakeEditor:
     def __init__(self, rpc: Rpc, encoding: Encoding, habits: Habits) -> None:
         self.habits = habits
         self.on_apply: OnApply = FakeEditor.honest
+        self.on_save: OnApply = FakeEditor.obedient
         self.buffers: dict[str, Buffer] = {}
         self.edits: list[Json] = []
         """The params of every edit it was asked for."""
+        self.saves: list[Json] = []
+        """The params of every `editor/save`."""
         self.asked = asyncio.Event()
         self.withdrawn: list[str] = []
         """Ids of requests that the server took back."""
@@ -142,6 +148,13 @@ class FakeEditor:
 
     async def honest(self, params: Json) -> Json:
         """Check, apply, say so; tell the change before or after that, according to habit."""
+        return self.taken(params)
+
+    async def obedient(self, params: Json) -> Json:
+        """Save what it is asked to."""
+        return self.saved(params)
+
+    def taken(self, params: Json) -> Json:
         (entry,) = params["edit"]["documentChanges"]
         buffer = self.buffers.get(entry["textDocument"]["uri"])
         if buffer is None or (self.habits.versions and entry["textDocument"]["version"] != buffer.version):
@@ -149,12 +162,15 @@ class FakeEditor:
         self.apply(params)
         return {"applied": True}
 
+    def saved(self, params: Json) -> Json:
+        raise Refused("no such method")
+
     def apply(self, params: Json) -> Buffer:
         """All edits as one step of undo, without a look at the version."""
         (entry,) = params["edit"]["documentChanges"]
         buffer = self.buffers[entry["textDocument"]["uri"]]
         buffer.undo.append(buffer.text)
-        edits = [_edit(each) for each in entry["edits"]]
+        edits = [as_edit(each) for each in entry["edits"]]
         whole = apply(buffer.text, edits, self._encoding)
         for edit in reversed(edits):
             text = apply(buffer.text, [edit], self._encoding)
@@ -184,16 +200,19 @@ class FakeEditor:
         method = message.get("method")
         if method == names.CANCEL:
             self.withdrawn.append(message["params"]["id"])
-        elif method == names.APPLY_EDIT:
-            task = asyncio.create_task(self._answer(message["id"], message["params"]))
+        elif method in (names.APPLY_EDIT, names.SAVE):
+            task = asyncio.create_task(self._answer(message["id"], method, message["params"]))
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
 
-    async def _answer(self, msg_id: str, params: Json) -> None:
-        self.edits.append(params)
+    async def _answer(self, msg_id: str, method: str, params: Json) -> None:
+        asked, behave = (
+            (self.edits, self.on_apply) if method == names.APPLY_EDIT else (self.saves, self.on_save)
+        )
+        asked.append(params)
         self.asked.set()
         try:
-            answer = await self.on_apply(self, params)
+            answer = await behave(self, params)
         except Refused as refused:
             self._receive(
                 {"jsonrpc": "2.0", "id": msg_id, "error": {"code": -32603, "message": str(refused)}}
@@ -236,11 +255,14 @@ class Editing:
     rpc: Rpc
     limits: Limits
     profile: ClientProfile = USUAL
+    kinds: frozenset[FileChangeKind] = frozenset()
+    """What the editor can be asked to do with files that are not open."""
+    route: ClosedFiles = "auto"
 
     def files(self, workspace: Workspace) -> EditorFiles:
-        return EditorFiles(
-            self.rpc, self.documents, profile=self.profile, display=workspace.display, limits=self.limits
-        )
+        shared: Json = {"display": workspace.display, "limits": self.limits}
+        closed = EditorClosedFiles(self.rpc, self.documents, self.kinds, route=lambda: self.route, **shared)
+        return EditorFiles(self.rpc, self.documents, profile=self.profile, closed=closed, **shared)
 
     def text(self, buffer: Buffer) -> tuple[str, str | None]:
         """What the server takes for the buffer's text, and its doubt."""
@@ -279,6 +301,8 @@ async def editing(
     *,
     limits: Limits | None = None,
     profile: ClientProfile = USUAL,
+    make: Callable[[Rpc, Encoding, Habits], FakeEditor] = FakeEditor,
+    kinds: frozenset[FileChangeKind] = frozenset(),
 ) -> AsyncGenerator[Editing]:
     """An editor and the server's side of it, over pipes and frames. The limits are short ones."""
     end, entry = os.pipe()
@@ -287,13 +311,14 @@ async def editing(
     outbox = Outbox(entry, loop, on_broken=lambda: None)
     outbox.start()
     rpc = Rpc(outbox, front)
-    editor = FakeEditor(rpc, encoding, habits or Habits())
+    editor = make(rpc, encoding, habits or Habits())
     loop.add_reader(end, editor.read, end)
     capabilities = {"general": {"positionEncodings": [encoding]}}
     rpc.receive(_message("initialize", {"capabilities": capabilities, "rootUri": "file:///"}, id=0))
     assert front.side is not None
     try:
-        yield Editing(editor, front.side.documents, rpc, limits or Limits(1, 0.2, 0.1), profile)
+        short = limits or Limits(1, 0.2, 0.1, 0.5)
+        yield Editing(editor, front.side.documents, rpc, short, profile, kinds)
     finally:
         await editor.end()
         await rpc.close()
@@ -308,7 +333,7 @@ def _message(method: str, params: Json, **fields: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", **fields, "method": method, "params": params}).encode()
 
 
-def _edit(each: Json) -> tuple[Position, Position, str]:
+def as_edit(each: Json) -> tuple[Position, Position, str]:
     span = each["range"]
     return Position(**span["start"]), Position(**span["end"]), each["newText"]
 

@@ -75,6 +75,16 @@ class Disk:
                 _check_size(len(data))
         return Loaded(bytes(data), status)
 
+    def is_still(self, path: str, status: os.stat_result | None) -> bool:
+        """Whether the file of `status` is there, or with None nothing. Raises nothing."""
+        try:
+            now = os.lstat(path)
+        except FileNotFoundError:
+            return status is None
+        except OSError:
+            return False
+        return status is not None and _version(now) == _version(status)
+
     def create(self, path: str, data: bytes, gate: Gate, *, mode: int | None = None) -> None:
         """Make a file and its folders. Raises `FileExistsError` for anything already there, links too.
 

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 from pilothouse_agent.files.consented import NotShown, consented
-from pilothouse_agent.files.disk import Disk, Gate
+from pilothouse_agent.files.disk import Disk, Gate, Overtaken
 from pilothouse_agent.files.disk_texts import DiskTexts
+from pilothouse_agent.files.doubts import Doubts
 from pilothouse_agent.files.in_flight import outlast
-from pilothouse_agent.files.lines import count_lines, fit_line_ends
+from pilothouse_agent.files.lines import fit_line_ends
 from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.planned import PlannedTexts
 from pilothouse_agent.files.queue import WriteQueue
-from pilothouse_agent.files.record import ReadRecord, Spans, carry_over
+from pilothouse_agent.files.record import ReadRecord
 from pilothouse_agent.files.recorder import ChangeRecorder, Remains
+from pilothouse_agent.files.through_editor import Made, ThroughEditor
 from pilothouse_agent.kernel.ports import FileChange, FileText, PlannedFiles, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
 
 __all__ = ["DiskFiles"]
+
+_TRIES = 10
+"""How often a change is begun anew because others were there first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,8 @@ class _Done:
 _Resolve: TypeAlias = Callable[[], Sequence[str]]
 _Work: TypeAlias = Callable[[Sequence[str], Gate], _Done]
 """Runs in a thread, in the queue turn, with the real paths."""
+_Through: TypeAlias = Callable[[ThroughEditor, Sequence[str]], Awaitable[Made | None]]
+"""The same by an editor; None: it is to be done on disk."""
 
 
 class DiskFiles:
@@ -54,7 +61,8 @@ class DiskFiles:
     ) -> None:
         """`display` shortens paths in messages; `write_limit` is in seconds (kernel.md T7).
 
-        Files that `open_files` holds are read and changed there; `recorder` is told of every change.
+        Files that `open_files` holds are read and changed there, and others perhaps by its editor;
+        `recorder` is told of every change.
         """
         self._open_files = open_files
         self._recorder = recorder
@@ -63,7 +71,13 @@ class DiskFiles:
         self._queue = queue
         self._show = display
         self._write_limit = write_limit
+        self._doubts = Doubts(self.record, display)
         self._texts = DiskTexts(disk or Disk(), display)
+        self._through: ThroughEditor | None = None
+        if open_files is not None and open_files.closed is not None:
+            self._through = ThroughEditor(
+                open_files.closed, self._texts, doubt=self.record.doubt, limit=write_limit
+            )
 
     async def read(self, path: str) -> FileText:
         real = await asyncio.to_thread(os.path.realpath, path)
@@ -96,7 +110,10 @@ class DiskFiles:
         def work(paths: Sequence[str], gate: Gate) -> _Done:
             return self._move(paths[0], paths[1], gate)
 
-        return await self._relocate([path, new_path], resolve, work, scope)
+        def through(editor: ThroughEditor, paths: Sequence[str]) -> Awaitable[Made | None]:
+            return editor.move(paths[0], paths[1], scope)
+
+        return await self._relocate([path, new_path], resolve, work, scope, through)
 
     async def delete(self, path: str, scope: WriteScope, *, only: str | None = None) -> FileChange:
         """A link is deleted itself, not what it leads to. `before` is None for what is not text.
@@ -107,7 +124,10 @@ class DiskFiles:
         def work(paths: Sequence[str], gate: Gate) -> _Done:
             return self._delete(paths[0], gate, only)
 
-        return await self._relocate([path], lambda: [_own_path(path)], work, scope)
+        def through(editor: ThroughEditor, paths: Sequence[str]) -> Awaitable[Made | None]:
+            return editor.delete(paths[0], scope, only=only)
+
+        return await self._relocate([path], lambda: [_own_path(path)], work, scope, through)
 
     async def bring_back(self, path: str, remains: Remains, scope: WriteScope) -> FileChange:
         """Make a deleted file anew, byte for byte, never over another."""
@@ -143,20 +163,34 @@ class DiskFiles:
 
         async with self._turn([path], resolve, scope) as (real,):
             change = consented(wanted(real), real, scope)
-            while True:
-                try:
-                    return await self._changed(real, change, resolve, scope, whole=whole)
-                except NotShown as unseen:
-                    await unseen.consent.extend(unseen.diff)
+            return await self._begun_anew(
+                real, lambda: self._shown(real, change, resolve, scope, whole=whole)
+            )
+
+    async def _begun_anew(self, path: str, attempt: Callable[[], Awaitable[FileChange]]) -> FileChange:
+        for _ in range(_TRIES):
+            with suppress(Overtaken):
+                return await attempt()
+        raise ToolError(
+            f"{await self._doubts.named(path)} is being changed by others all the time. Nothing was done."
+        )
+
+    async def _shown(
+        self, real: str, change: TextChange, resolve: _Resolve, scope: WriteScope, *, whole: bool
+    ) -> FileChange:
+        while True:
+            try:
+                return await self._changed(real, change, resolve, scope, whole=whole)
+            except NotShown as unseen:
+                await unseen.consent.extend(unseen.diff)
 
     async def _changed(
         self, real: str, change: TextChange, resolve: _Resolve, scope: WriteScope, *, whole: bool
     ) -> FileChange:
-        if self._open_files is not None and await self._open_files.holds(real):
-            done = await self._open_files.change(real, change, scope)
+        if (done := await self._changed_by_editor(real, change, scope, create=whole)) is not None:
             await self._record(_Done(done, lambda _: None), scope)
             with suppress(TimeoutError):
-                noting = asyncio.to_thread(self._note_change, done, whole=whole)
+                noting = asyncio.to_thread(self.record.note_change, done, whole=whole)
                 await outlast(noting, limit=self._write_limit)
             return done
 
@@ -169,14 +203,44 @@ class DiskFiles:
                 await self._open_files.compare(done)
         return done
 
+    async def _changed_by_editor(
+        self, real: str, change: TextChange, scope: WriteScope, *, create: bool
+    ) -> FileChange | None:
+        """None: it is to be changed on disk."""
+        if self._open_files is not None and await self._open_files.holds(real):
+            return await self._open_files.change(real, change, scope)
+        made = await self._through.rewrite(real, change, scope, create=create) if self._through else None
+        return made.change if made is not None else None
+
     async def _relocate(
-        self, named: Sequence[str], resolve: _Resolve, work: _Work, scope: WriteScope
+        self,
+        named: Sequence[str],
+        resolve: _Resolve,
+        work: _Work,
+        scope: WriteScope,
+        through: _Through | None = None,
     ) -> FileChange:
         async with self._turn(named, resolve, scope) as paths:
-            if self._open_files is not None:
-                await self._open_files.refuse_unsaved(paths)
-            with scope.committing():
-                return await self._settle(paths, resolve, work, scope)
+            return await self._begun_anew(
+                paths[0], lambda: self._relocated(paths, resolve, work, scope, through)
+            )
+
+    async def _relocated(
+        self,
+        paths: Sequence[str],
+        resolve: _Resolve,
+        work: _Work,
+        scope: WriteScope,
+        through: _Through | None,
+    ) -> FileChange:
+        if self._open_files is not None:
+            await self._open_files.refuse_unsaved(paths)
+        if through is not None and self._through is not None:
+            made = await through(self._through, paths)
+            if made is not None:
+                return await self._told(_relocation(made.change, made.remains), scope)
+        with scope.committing():
+            return await self._settle(paths, resolve, work, scope)
 
     @asynccontextmanager
     async def _turn(
@@ -186,7 +250,7 @@ class DiskFiles:
             for path in named:
                 announced.enter_context(scope.pending_write(path))
             async with self._queue.turn(resolve, signal=scope.signal) as paths:
-                self._refuse_doubtful(paths)
+                await self._doubts.refuse(paths)
                 yield paths
 
     async def _settle(
@@ -202,7 +266,10 @@ class DiskFiles:
             done = await outlast(asyncio.to_thread(checked), limit=self._write_limit)
         except TimeoutError:
             gate.close()
-            raise self._unknown_outcome(paths) from None
+            raise await self._doubts.unended(paths, self._write_limit) from None
+        return await self._told(done, scope)
+
+    async def _told(self, done: _Done, scope: WriteScope) -> FileChange:
         done.note(self.record)
         await self._record(done, scope)
         return done.change
@@ -221,18 +288,8 @@ class DiskFiles:
         old_text = before.text if before else None
         kind = "modify" if before else "create"
         done = FileChange(path, kind, "disk", old_text, after.text)
-        known = self._known_after(done, whole=whole)
+        known = self.record.known_after(done, whole=whole)
         return _Done(done, lambda record: record.note(path, after.text, known))
-
-    def _note_change(self, change: FileChange, *, whole: bool) -> None:
-        self.record.note(change.path, change.after or "", self._known_after(change, whole=whole))
-
-    def _known_after(self, change: FileChange, *, whole: bool) -> Spans:
-        """What the model knows of the text it has made: what it knew, and what it wrote."""
-        before, after = change.before or "", change.after or ""
-        if whole:
-            return ((1, count_lines(after)),)
-        return carry_over(self.record.known(change.path, before), before, after)
 
     def _replacement(self, path: str, text: str, file: FileText | None) -> str:
         if file is None:
@@ -247,38 +304,23 @@ class DiskFiles:
 
     def _move(self, path: str, new_path: str, gate: Gate) -> _Done:
         text = self._texts.move(path, new_path, gate)
-        return _Done(
-            FileChange(new_path, "rename", "disk", None, text, source=path),
-            lambda record: record.move(path, new_path),
-        )
+        return _relocation(FileChange(new_path, "rename", "disk", None, text, source=path))
 
     def _delete(self, path: str, gate: Gate, only: str | None) -> _Done:
         text, remains = self._texts.delete(path, gate, only=only)
-        return _Done(
-            FileChange(path, "delete", "disk", text, None), lambda record: record.forget(path), remains
-        )
-
-    def _refuse_doubtful(self, paths: Sequence[str]) -> None:
-        for path in paths:
-            if self.record.in_doubt(path):
-                raise ToolError(
-                    f"An earlier write to {self._show(path)} had an unknown outcome. Read it again with "
-                    "read_file before it is changed."
-                )
+        return _relocation(FileChange(path, "delete", "disk", text, None), remains)
 
     def _refuse_diverted(self, paths: Sequence[str], paths_now: Sequence[str]) -> None:
         if list(paths) != list(paths_now):
             listed = " and ".join(self._show(path) for path in paths)
             raise ToolError(f"The path does not lead to {listed} any more. Nothing was done; try again.")
 
-    def _unknown_outcome(self, paths: Sequence[str]) -> ToolError:
-        for path in paths:
-            self.record.doubt(path)
-        listed = " and ".join(self._show(path) for path in paths)
-        return ToolError(
-            f"Outcome unknown: the change of {listed} did not come to an end within "
-            f"{self._write_limit:g} s. Read it again with read_file before it is changed."
-        )
+
+def _relocation(change: FileChange, remains: Remains | None = None) -> _Done:
+    path, source = change.path, change.source
+    if source is None:
+        return _Done(change, lambda record: record.forget(path), remains)
+    return _Done(change, lambda record: record.move(source, path))
 
 
 def _own_path(path: str) -> str:

@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
 from pilothouse_agent.files.codec import NotText, decode, encode
 from pilothouse_agent.files.disk import Disk, Gate, Loaded, Overtaken, Unreadable
@@ -15,10 +16,22 @@ from pilothouse_agent.files.recorder import Remains
 from pilothouse_agent.kernel.ports import FileText, TextChange
 from pilothouse_agent.kernel.tooling import ToolError
 
-__all__ = ["DiskTexts"]
+__all__ = ["DiskTexts", "Rewriting"]
 
 _TRIES = 10
 """How often a change starts anew because somebody else changed the file meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """A change of one file's text that is worked out and not made."""
+
+    before: FileText | None
+    """None: there is no such file."""
+    after: FileText
+    data: bytes
+    """The whole file, as it is to be."""
+    loaded: Loaded | None
 
 
 class DiskTexts:
@@ -41,25 +54,38 @@ class DiskTexts:
     ) -> tuple[FileText | None, FileText]:
         """The file before and after `change`, which is asked again when the file changed meanwhile."""
         for _ in range(_TRIES):
-            found = self._find(path) if create else self._open(path)
-            before, loaded = found or (None, None)
-            after, data = encode(change(before), before, path, shown=self._show(path))
-            if (loaded and loaded.data == data) or self._put(path, data, loaded, gate):
-                return before, after
+            plan = self.plan(path, change, create=create)
+            if (plan.loaded and plan.loaded.data == plan.data) or self._put(path, plan, gate):
+                return plan.before, plan.after
         raise self._restless(path)
+
+    def plan(self, path: str, change: TextChange, *, create: bool) -> Rewriting:
+        found = self._find(path) if create else self._open(path)
+        before, loaded = found or (None, None)
+        after, data = encode(change(before), before, path, shown=self._show(path))
+        return Rewriting(before, after, data, loaded)
+
+    def is_still(self, path: str, status: os.stat_result | None) -> bool:
+        """Whether the path still leads just there, to the file of `status`, or with None to nothing."""
+        folder = os.path.dirname(path)
+        return os.path.realpath(folder) == folder and self._disk.is_still(path, status)
 
     def move(self, path: str, new_path: str, gate: Gate) -> str | None:
         """The text that was moved; None for a link and for what is not text."""
+        text = self.look_before_move(path, new_path)[1]
+        with file_errors(new_path, self._show):
+            self._disk.move(path, new_path, gate)
+        return text
+
+    def look_before_move(self, path: str, new_path: str) -> tuple[os.stat_result, str | None]:
+        """What is to be moved, with its text as `move` gives it. Refuses what can be no move at all."""
         shown, new_shown = self._show(path), self._show(new_path)
         if os.path.realpath(path) == os.path.realpath(new_path):
             raise ToolError(f"{shown} and {new_shown} are the same file. Nothing was moved.")
         if os.path.isdir(new_path):
             inside = self._show(os.path.join(new_path, os.path.basename(path)))
             raise ToolError(f"{new_shown} is a directory. Give the whole new name, such as {inside}.")
-        text = self._look(path)[1]
-        with file_errors(new_path, self._show):
-            self._disk.move(path, new_path, gate)
-        return text
+        return self._look(path)
 
     def delete(self, path: str, gate: Gate, *, only: str | None = None) -> tuple[str | None, Remains | None]:
         """The text that was deleted, None for a link and for what is not text; and the file itself.
@@ -67,14 +93,20 @@ class DiskTexts:
         With `only` a file that holds another text is refused.
         """
         for _ in range(_TRIES):
-            status, text = self._look(path)
-            if only is not None and text != only:
-                raise ToolError(f"{self._show(path)} holds another text now. It was left as it is.")
-            remains = self._remains(path, status)
+            status, text, remains = self.look_before_delete(path, only=only)
             with suppress(Overtaken), file_errors(path, self._show):
                 self._disk.remove(path, status, gate)
                 return text, remains
         raise self._restless(path)
+
+    def look_before_delete(
+        self, path: str, *, only: str | None
+    ) -> tuple[os.stat_result, str | None, Remains | None]:
+        """What is to be deleted, with what `delete` gives. Refuses another text than `only`."""
+        status, text = self._look(path)
+        if only is not None and text != only:
+            raise ToolError(f"{self._show(path)} holds another text now. It was left as it is.")
+        return status, text, self._remains(path, status)
 
     def bring_back(self, path: str, remains: Remains, gate: Gate) -> str | None:
         """Make a deleted file anew, never over another; its text."""
@@ -90,14 +122,14 @@ class DiskTexts:
     def _find(self, path: str) -> tuple[FileText, Loaded] | None:
         return self._open(path) if os.path.lexists(path) else None
 
-    def _put(self, path: str, data: bytes, loaded: Loaded | None, gate: Gate) -> bool:
+    def _put(self, path: str, plan: Rewriting, gate: Gate) -> bool:
         """False when somebody else was there first."""
         with file_errors(path, self._show):
             try:
-                if loaded:
-                    self._disk.replace(path, data, loaded, gate)
+                if plan.loaded:
+                    self._disk.replace(path, plan.data, plan.loaded, gate)
                 else:
-                    self._disk.create(path, data, gate)
+                    self._disk.create(path, plan.data, gate)
             except (Overtaken, FileExistsError):
                 return False
         return True

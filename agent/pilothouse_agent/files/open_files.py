@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from pilothouse_agent.files.closed_files import ClosedFiles
 from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange, WriteScope
 
 __all__ = ["OpenFiles"]
@@ -12,6 +13,11 @@ __all__ = ["OpenFiles"]
 
 class OpenFiles(Protocol):
     """Paths are real. All but `peek` raise `ToolError` with a reason the model can act on."""
+
+    @property
+    def closed(self) -> ClosedFiles | None:
+        """Who may change the other files; None: they are changed on disk."""
+        ...
 
     async def holds(self, path: str) -> bool:
         """Whether it is open there; a text that cannot be trusted is refused."""

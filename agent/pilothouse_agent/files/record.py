@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from pilothouse_agent.files.diff import text_changes
 from pilothouse_agent.files.lines import count_lines
+from pilothouse_agent.kernel.ports import FileChange
 
 __all__ = ["ReadRecord", "Spans", "add_span", "carry_over"]
 
@@ -39,6 +40,19 @@ class ReadRecord:
 
     def known(self, path: str, text: str) -> Spans:
         return self._known.get(path, {}).get(_key(text), ())
+
+    def known_after(self, change: FileChange, *, whole: bool) -> Spans:
+        """Of the text that the model has made: what it knew before, and what it wrote.
+
+        `whole`: it wrote all of it.
+        """
+        before, after = change.before or "", change.after or ""
+        if whole:
+            return ((1, count_lines(after)),)
+        return carry_over(self.known(change.path, before), before, after)
+
+    def note_change(self, change: FileChange, *, whole: bool) -> None:
+        self.note(change.path, change.after or "", self.known_after(change, whole=whole))
 
     def unread(self, path: str, text: str) -> str | None:
         """Why the file may not be replaced as a whole; None when the model knows all of `text`."""

@@ -173,6 +173,8 @@ class FileChange:
     """The text as it stands afterwards; None: it is gone, or what was moved is not text."""
     source: str | None = None
     """Where a renamed file came from."""
+    note: str = ""
+    """A sentence for the model on what is left to be done, such as saving."""
 
 
 TextChange = Callable[[FileText | None], str]

@@ -51,6 +51,8 @@ async def diff_of_change(change: FileChange) -> tuple[Hunk, ...]:
 
 def change_result(text: str, change: FileChange, hunks: tuple[Hunk, ...], *, call_id: str) -> ToolResult:
     """Without a `file_changed` event when the text is what it was before."""
+    if change.note:
+        text = "\n".join([text.removesuffix("\n"), f"[{change.note}]"])
     added, removed = count_changed(hunks)
     effect = FileChanged(change.path, change.kind, change.via, added, removed, call_id)
     line = _first_changed_line(hunks[0]) if hunks else None
