@@ -74,7 +74,7 @@ async def test_an_answer_ends_once_and_keeps_its_text(name: str, server: ModelSe
 NO_ANSWERS = {
     "empty body": (b"", "incompleteStream", True),
     "only DONE": (chat_body(), "incompleteStream", True),
-    "only a comment": (b": ping\n\n", "badResponse", True),
+    "only a comment": (b": ping\n\n", "incompleteStream", True),
     "HTML page": (b"<html><title>Sign in</title></html>", "badResponse", False),
     "plain text": (b"upstream connect error", "badResponse", True),
     "JSON of another kind": (b'{"detail": "nothing here"}', "serverError", True),

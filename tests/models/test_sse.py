@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilothouse_agent.models.sse import SseEvent, SseReader
+from pilothouse_agent.models.sse import BARE, SseEvent, SseReader
 
 
 def _read(body: bytes, cut: int | None = None) -> list[tuple[str, bytes]]:
@@ -41,6 +41,8 @@ CASES: dict[str, tuple[bytes, list[tuple[str, bytes]]]] = {
     "characters of several bytes": ("data: wörld 👋\n\n".encode(), [("", "wörld 👋".encode())]),
     "last blank line missing": (b"data: a\n\ndata: b\n", [("", b"a"), ("", b"b")]),
     "last line not ended": (b"data: a\n\ndata: b", [("", b"a"), ("", b"b")]),
+    "an error in a field of its own": (b"data: a\nerror: {}\n\nerror:\n\n", [("", b"a"), ("error", b"{}")]),
+    "a bare line of JSON": (b'data: a\n{"b": 1}\n{"c":\n\n', [("", b"a"), (BARE, b'{"b": 1}')]),
     "nothing": (b"", []),
 }
 

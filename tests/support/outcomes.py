@@ -116,10 +116,15 @@ def _wanted_reasoning(wire: str, text: str, got: dict[int, str]) -> Any:
 
 
 def _wanted_ending(stop: str | None, outcome: dict[str, Any]) -> dict[str, Any]:
-    """A word nobody knows is a plain stop; a full window is an error with what came before it."""
+    """A word nobody knows is a plain stop; a full window is an error with what came before it.
+
+    A filter makes a refusal of what was said, and an error where nothing was.
+    """
     error: ErrorInfo | None = outcome["error"]
-    if stop == "context_overflow" and error is not None and error.kind == "contextOverflow":
+    if error is not None and stop in ("context_overflow", "content_filter") and camel(error.kind) == stop:
         return {"status": "error", "error": error}
+    if stop == "content_filter":
+        stop = "refusal"
     return {"stop_reason": "stop" if stop == "unknown" else stop or outcome["stop_reason"]}
 
 

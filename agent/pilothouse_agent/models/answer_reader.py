@@ -12,10 +12,14 @@ from pilothouse_agent.kernel.messages import ErrorInfo, Usage
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, StreamEvent
 from pilothouse_agent.models.error_body import read_bytes
 from pilothouse_agent.models.errors import Source, own_error, stream_error
-from pilothouse_agent.models.sse import SseEvent, SseReader
+from pilothouse_agent.models.sse import BARE, SseEvent, SseReader
 from pilothouse_agent.models.wire_json import decode, mended, well_formed
 
 __all__ = ["AnswerReader", "kept", "word"]
+
+_DONE = b"[DONE]"
+_FIELDS = (b"", b"event", b"data", b"id", b"retry")
+_CODES = ("code", "status", "status_code", "statusCode", "type")
 
 
 class AnswerReader(ABC):
@@ -27,6 +31,7 @@ class AnswerReader(ABC):
         self._source = source
         self._usage: Usage | None = None
         self._error: ErrorInfo | None = None
+        self._strange: JsonObject | None = None
         self._out: list[StreamEvent] = []
         self._blocks = 0
         self._sse = SseReader()
@@ -90,6 +95,12 @@ class AnswerReader(ABC):
         self._blocks += 1
         return self._blocks - 1
 
+    def _note_strange(self, event: JsonObject) -> None:
+        """Not of this format: why the answer is not complete, if it turns out not to be."""
+        said = event.get("message") or event.get("msg")
+        if event.get("detail") or event.get("errors") or (said and any(name in event for name in _CODES)):
+            self._strange = event
+
     def _fail(self, value: JsonValue) -> None:
         self._stop(stream_error(self._source, value))
 
@@ -102,8 +113,11 @@ class AnswerReader(ABC):
         return out
 
     def _read(self, event: SseEvent, *, cut: bool = False) -> None:
+        if event.name == BARE:
+            self._read_bare(event)
+            return
         self._unread = None
-        if event.data[:6] == b"[DONE]":
+        if event.data[:6] == _DONE:
             self._last_sign()
             return
         try:
@@ -115,13 +129,28 @@ class AnswerReader(ABC):
             self._fail(value)
         elif isinstance(value, dict):
             self._event(value)
+        elif value == _DONE.decode():
+            self._last_sign()
+
+    def _read_bare(self, event: SseEvent) -> None:
+        """While there was no other event it may be all of an answer that is not streamed."""
+        try:
+            value = decode(event.data)
+        except ValueError:
+            return
+        if isinstance(value, dict) and (self._unread is None or value.get("error")):
+            self._event(value)
 
     def _read_words(self, event: SseEvent, *, cut: bool) -> None:
         """Words between events do no harm; a broken event may have carried anything."""
         if event.name == "error":
             self._fail(event.data.decode("utf-8", "replace"))
-        elif event.data.strip() == b"[DONE]":
+        elif event.data.strip().upper() == _DONE:
             self._last_sign()
+        elif lines := _events_in(event.data):
+            for line in lines:
+                if not self.done:
+                    self._read(SseEvent(event.name, line), cut=cut and line is lines[-1])
         elif event.data.lstrip()[:1] == b"{" and not cut:
             text = f"{self._source.name} sent a part of the answer that is not valid JSON."
             self._stop(own_error(self._source, "badResponse", text, retryable=True))
@@ -132,11 +161,15 @@ class AnswerReader(ABC):
             value = decode(body)
         except ValueError:
             value = None
+            if lines := _events_in(body):
+                self._unread = None
+                self._read_words(SseEvent("", b"\n".join(lines)), cut=True)
+                return
         if isinstance(value, dict) and self._whole(value):
             return
         if isinstance(value, dict | list):
             self._fail(value)
-        elif text := read_bytes(body).text:
+        elif not _is_silent(body) and (text := read_bytes(body).text):
             said = f"{self._source.name} did not answer as a model provider does: {text}."
             is_page = body.lstrip().startswith(b"<")
             self._stop(own_error(self._source, "badResponse", said, retryable=not is_page))
@@ -156,10 +189,24 @@ class AnswerReader(ABC):
             return Failed(self._error, self._usage)
         if (finished := self._finished()) is not None:
             return finished
+        if failure is None and self._strange is not None:
+            failure = stream_error(self._source, self._strange)
         if failure is None:
             text = f"The answer of {self._source.name} ended before it was complete."
             failure = own_error(self._source, "incompleteStream", text)
         return Failed(failure, self._usage)
+
+
+def _events_in(data: bytes) -> list[bytes]:
+    """Events that no blank line keeps apart: each is a line. None, if that is not what the data are."""
+    lines = [line.strip() for line in data.splitlines() if line.strip()]
+    whole = all(line[:1] == b"{" and line[-1:] == b"}" for line in lines[:-1])
+    return lines if len(lines) > 1 and whole else []
+
+
+def _is_silent(body: bytes) -> bool:
+    """Nothing but comments and fields without data."""
+    return all(line.partition(b":")[0] in _FIELDS for line in body.splitlines())
 
 
 def word(value: JsonValue) -> str:

@@ -23,6 +23,7 @@ _STOPS: dict[str, ProviderStop] = {
     "max_tokens": "length",
     "refusal": "refusal",
     "pause_turn": "pause",
+    "length": "length",
 }
 """Other words, known or not, are a plain stop: what came decides (kernel.md L4)."""
 _OVERFLOW = "model_context_window_exceeded"
@@ -59,7 +60,7 @@ class AnthropicStream(AnswerReader):
         self._asked = model
         self._names = names
         self._model = ""
-        self._message_id: str | None = None
+        self._message_id = ""
         self._open: dict[int, _Block] = {}
         self._last: _Block | None = None
         self._called = False
@@ -79,12 +80,14 @@ class AnthropicStream(AnswerReader):
         handler = self._handlers.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             handler(event)
-        elif kind == "error" or event.get("error"):
+        elif kind == "error" or event.get("error") or event.get("object") == "error":
             self._fail(event)
+        elif not self._whole(event):
+            self._note_strange(event)
 
     def _whole(self, answer: JsonObject) -> bool:
         content = answer.get("content")
-        if answer.get("type") != "message" or not isinstance(content, list):
+        if not isinstance(content, list) or not (answer.get("type") == "message" or "role" in answer):
             return False
         self._message_start({"message": answer})
         for index, block in enumerate(content):
@@ -113,12 +116,12 @@ class AnthropicStream(AnswerReader):
         message = event.get("message")
         if not isinstance(message, dict):
             return
-        identity = str(message.get("id"))
-        if self._message_id is not None and identity != self._message_id:
+        identity = word(message.get("id"))
+        if self._message_id and identity and identity != self._message_id:
             text = f"{self._source.name} broke off: a second message started before the first one ended."
             self._stop(own_error(self._source, "badResponse", text, retryable=True))
             return
-        self._message_id = identity
+        self._message_id = identity or self._message_id
         self._model = word(message.get("model")) or self._model
         self._count(message.get("usage"))
 
@@ -126,7 +129,7 @@ class AnthropicStream(AnswerReader):
         content = event.get("content_block")
         if not isinstance(content, dict):
             return
-        index = _index(event)
+        index = _number(event.get("index"))
         if (before := self._open.get(index)) is not None:
             self._finish(before)
         block = self._open[index] = self._last = _Block(_kind(content.get("type")), content)
@@ -146,12 +149,16 @@ class AnthropicStream(AnswerReader):
         if not isinstance(delta, dict):
             return
         index = event.get("index")
-        block = self._open.get(index) if isinstance(index, int) else self._last
+        block = self._open.get(index) if isinstance(index, int) else self._numbered(index)
         kind = delta.get("type")
         if kind == "text_delta":
-            self._say("text", block or self._unannounced("text", index), delta.get("text"))
+            if block is None or block.kind != "text":
+                block = self._unannounced("text", index)
+            self._say("text", block, delta.get("text"))
         elif kind == "thinking_delta":
-            self._say("thinking", block or self._unannounced("thinking", index), delta.get("thinking"))
+            if block is None or block.kind != "thinking":
+                block = self._unannounced("thinking", index)
+            self._say("thinking", block, delta.get("thinking"))
         elif block is None:
             return
         elif kind == "input_json_delta":
@@ -160,7 +167,7 @@ class AnthropicStream(AnswerReader):
             block.signature += _text(delta.get("signature"))
 
     def _block_stop(self, event: JsonObject) -> None:
-        block = self._open.get(_index(event))
+        block = self._open.get(_number(event.get("index")))
         if block is not None:
             self._finish(block)
 
@@ -173,14 +180,19 @@ class AnthropicStream(AnswerReader):
 
     def _message_stop(self, event: JsonObject) -> None:
         self._reason = self._reason or "end_turn"
+        self._count(event.get("usage"))
         self.done = True
 
     def _unannounced(self, kind: Literal["text", "thinking"], index: JsonValue) -> _Block:
-        """The block of a delta without a start."""
-        block = self._last = _Block(kind, {})
-        if isinstance(index, int):
-            self._open[index] = block
+        """The block of a delta without a start, or under the index of a block of another kind."""
+        number = _number(index)
+        if (before := self._open.get(number)) is not None:
+            self._finish(before)
+        block = self._open[number] = self._last = _Block(kind, {})
         return block
+
+    def _numbered(self, index: JsonValue) -> _Block | None:
+        return self._last if index is None else self._open.get(_number(index))
 
     def _say(self, kind: Literal["text", "thinking"], block: _Block, text: JsonValue) -> None:
         if not isinstance(text, str) or not text:
@@ -197,6 +209,8 @@ class AnthropicStream(AnswerReader):
         self._put(Delta("toolCall", block.number, "", block.call_id, block.name))
 
     def _more_input(self, block: _Block, text: JsonValue) -> None:
+        if isinstance(text, dict) and text:
+            text = encode(text).decode()
         if not isinstance(text, str) or not text:
             return
         block.got = True
@@ -274,8 +288,9 @@ def _kind(value: JsonValue) -> Kind:
             return "other"
 
 
-def _index(event: JsonObject) -> int:
-    index = event.get("index")
+def _number(index: JsonValue) -> int:
+    if isinstance(index, str) and index.isascii() and index.isdigit() and len(index) < 10:
+        return int(index)
     return index if isinstance(index, int) else -1
 
 

@@ -98,12 +98,13 @@ def request_id_of(headers: Mapping[str, str]) -> str | None:
 
 def _kind(body: ErrorBody, status: int | None, *, waits: bool) -> ErrorKind:
     kind = _by_status_and_code(body, status)
+    kinds = {kind, "unknown"} if status is None and kind == "serverError" else {kind}
     text = "\n".join(body.texts)[:_SEARCHED]
     for wording in WORDINGS:
         # A quota that comes back within a stated time is a rate limit.
-        if waits and (kind, wording.kind) == ("rateLimit", "quota"):
+        if waits and kind == "rateLimit" and wording.may_pass:
             continue
-        if kind in wording.refines and wording.pattern.search(text):
+        if not kinds.isdisjoint(wording.refines) and wording.pattern.search(text):
             return wording.kind
     return kind
 

@@ -17,11 +17,13 @@ _SENT_BACK = ("type", "id", "namespace")
 
 
 class _Call:
-    __slots__ = ("block", "heard", "id", "name", "told")
+    __slots__ = ("began", "block", "heard", "id", "name", "told")
 
     def __init__(self) -> None:
         self.id = ""
         self.name = ""
+        self.began = ""
+        """The arguments that came with its beginning."""
         self.heard: list[str] = []
         """The text of its arguments, as it came."""
         self.told = False
@@ -48,6 +50,7 @@ class ResponsesCalls:
         call = self._call(index)
         call.id = call.id or word(item.get("call_id"))
         call.name = call.name or word(item.get("name"))
+        call.began = call.began or _text(item.get(_arguments(item)))
         return self._release(call) if call.id and call.name and call.block is None else []
 
     def more(self, index: int, text: str) -> list[StreamEvent]:
@@ -65,7 +68,7 @@ class ResponsesCalls:
     def finish(self, index: int, item: JsonObject) -> list[StreamEvent]:
         """The item as it ended."""
         events = self.start(index, item)
-        events += self.whole(index, item.get("input" if _is_custom(item) else "arguments"))
+        events += self.whole(index, item.get(_arguments(item)))
         call = self._call(index)
         if call.block is None:
             events += self._release(call)
@@ -75,9 +78,14 @@ class ResponsesCalls:
         return events
 
     def end(self) -> list[StreamEvent]:
-        """The calls that were waiting for a name or an id that has not come."""
-        waiting = [call for call in self._calls.values() if call.block is None]
-        return [event for call in waiting if call.name or any(call.heard) for event in self._release(call)]
+        """The calls that were waiting for a name, an id or arguments that have not come."""
+        events: list[StreamEvent] = []
+        for index, call in self._calls.items():
+            if not any(call.heard):
+                events += self.more(index, call.began)
+            if call.block is None and (call.name or any(call.heard)):
+                events += self._release(call)
+        return events
 
     def _call(self, index: int) -> _Call:
         return self._calls.setdefault(index, _Call())
@@ -92,8 +100,8 @@ class ResponsesCalls:
         return kept({"item": back, "model": self._model}) if back.keys() != {"type"} else None
 
 
-def _is_custom(item: JsonObject) -> bool:
-    return item.get("type") == "custom_tool_call"
+def _arguments(item: JsonObject) -> str:
+    return "input" if item.get("type") == "custom_tool_call" else "arguments"
 
 
 def _text(arguments: JsonValue) -> str:

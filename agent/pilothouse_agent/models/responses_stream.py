@@ -11,6 +11,7 @@ from pilothouse_agent.kernel.request import Delta, Failed, Finished, ProviderSto
 from pilothouse_agent.models.answer_reader import AnswerReader, kept, word
 from pilothouse_agent.models.errors import Source, own_error
 from pilothouse_agent.models.responses_calls import CALL_TYPES, ResponsesCalls
+from pilothouse_agent.models.responses_items import ResponsesItems
 from pilothouse_agent.models.token_counts import first_count
 
 __all__ = ["ORIGIN", "ResponsesStream"]
@@ -23,12 +24,10 @@ _FILTER = "content_filter"
 _SENT_BACK = ("type", "id", "summary", "encrypted_content")
 
 Place = tuple[str, int, int]
-"""Kind of a part, output index of its item, index of the part in the item."""
+"""Kind of a part, number of its item, index of the part in the item."""
 
 
 class ResponsesStream(AnswerReader):
-    """Items are known by their output index alone: some servers change ids from event to event."""
-
     def __init__(self, source: Source, *, model: str, names: Mapping[str, str]) -> None:
         """`model`: the whole id. `names`: from tool names on the wire to ours, where they differ."""
         super().__init__(source)
@@ -46,8 +45,7 @@ class ResponsesStream(AnswerReader):
         self._part: dict[int, Place] = {}
         """The part of the thinking that came last."""
         self._sent_back: set[int] = set()
-        self._indexes: dict[str, int] = {}
-        self._last_index = 0
+        self._items = ResponsesItems()
         self._calls = ResponsesCalls(new_block=self._new_block, names=names, model=model)
         self._handlers: dict[str, Callable[[JsonObject], None]] = {
             "response.output_text.delta": self._text_delta,
@@ -62,6 +60,7 @@ class ResponsesStream(AnswerReader):
             "response.function_call_arguments.done": self._arguments_done,
             "response.custom_tool_call_input.delta": self._arguments_delta,
             "response.custom_tool_call_input.done": self._arguments_done,
+            "response.content_part.done": self._part_done,
             "response.output_item.added": self._item_added,
             "response.output_item.done": self._item_done,
             "response.created": self._began,
@@ -70,6 +69,7 @@ class ResponsesStream(AnswerReader):
             "response.incomplete": self._ended,
             "response.failed": self._ended,
             "response.cancelled": self._ended,
+            "response.done": self._ended,
         }
 
     def _event(self, event: JsonObject) -> None:
@@ -77,8 +77,18 @@ class ResponsesStream(AnswerReader):
         handler = self._handlers.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             handler(event)
-        elif kind == "error" or (kind is None and event.get("error")):
+        elif kind in ("error", "response.error") or "error" in (event.get("object"), event.get("status")):
             self._fail(event)
+        elif not isinstance(kind, str) or not kind.startswith("response."):
+            self._untyped(event)
+
+    def _untyped(self, event: JsonObject) -> None:
+        if self._whole(event):
+            return
+        if event.get("error"):
+            self._fail(event)
+        else:
+            self._note_strange(event)
 
     def _whole(self, answer: JsonObject) -> bool:
         if not isinstance(answer.get("output"), list):
@@ -133,24 +143,34 @@ class ResponsesStream(AnswerReader):
     def _arguments_delta(self, event: JsonObject) -> None:
         delta = event.get("delta")
         if isinstance(delta, str):
-            self._put_all(self._calls.more(self._index(event), delta))
+            self._put_all(self._calls.more(self._items.of_event(event), delta))
 
     def _arguments_done(self, event: JsonObject) -> None:
-        self._put_all(self._calls.whole(self._index(event), event.get("arguments", event.get("input"))))
+        arguments = event.get("arguments", event.get("input"))
+        self._put_all(self._calls.whole(self._items.of_event(event), arguments))
+
+    def _part_done(self, event: JsonObject) -> None:
+        part = event.get("part")
+        if not isinstance(part, dict):
+            return
+        if part.get("type") == "reasoning_text":
+            self._think_whole(self._place("thought", event, "content_index"), part.get("text"))
+        else:
+            place = self._place("text", event, "content_index")
+            self._say_whole(place, part.get("text"))
+            self._refuse_whole(place, part.get("refusal"))
 
     def _item_added(self, event: JsonObject) -> None:
-        index, item = self._index(event), event.get("item")
+        item = event.get("item")
         if isinstance(item, dict):
-            self._note_id(item, index)
+            index = self._items.added(event, item)
             if item.get("type") in CALL_TYPES:
                 self._put_all(self._calls.start(index, item))
 
     def _item_done(self, event: JsonObject) -> None:
         item = event.get("item")
         if isinstance(item, dict):
-            index = self._index(event)
-            self._note_id(item, index)
-            self._take(index, item)
+            self._take(self._items.done(event, item), item)
 
     def _began(self, event: JsonObject) -> None:
         response = event.get("response")
@@ -163,17 +183,17 @@ class ResponsesStream(AnswerReader):
         response = event.get("response")
         response = response if isinstance(response, dict) else {}
         self._usage = _usage(response.get("usage")) or self._usage
+        details = response.get("incomplete_details")
+        reason = details.get("reason") if isinstance(details, dict) else None
         status = response.get("status") or str(event.get("type")).removeprefix("response.")
         if response.get("error") or status in ("failed", "cancelled"):
             self._fail(response.get("error") or {"message": f"The response was {status}."})
             return
-        output = response.get("output")
-        for place, item in enumerate(output if isinstance(output, list) else ()):
-            if isinstance(item, dict):
-                self._take(self._indexes.get(str(item.get("id")), place), item)
-        details = response.get("incomplete_details")
-        reason = details.get("reason") if isinstance(details, dict) else None
-        self._ending = reason if status == "incomplete" and isinstance(reason, str) else "stop"
+        for index, item in self._items.at_end(response.get("output")):
+            self._take(index, item)
+        is_cut = "incomplete" in (status, str(event.get("type")).removeprefix("response."))
+        is_cut = "incomplete" in (status, str(event.get("type")).removeprefix("response."))
+        self._ending = reason if is_cut and isinstance(reason, str) else "stop"
         self.done = True
 
     def _take(self, index: int, item: JsonObject) -> None:
@@ -210,6 +230,7 @@ class ResponsesStream(AnswerReader):
         if heard is None:
             heard = self._heard[place] = []
             self._texts[place] = self._new_block()
+            self._items.came(place[1], "message")
             self._spoken = True
         heard.append(text)
         self._put(Delta("text", self._texts[place], text))
@@ -248,22 +269,12 @@ class ResponsesStream(AnswerReader):
     def _thinking_block(self, index: int) -> int:
         if index not in self._thoughts:
             self._thoughts[index] = self._new_block()
+            self._items.came(index, "reasoning")
         return self._thoughts[index]
 
     def _place(self, kind: Literal["text", "summary", "thought"], event: JsonObject, part: str) -> Place:
         index = event.get(part)
-        return kind, self._index(event), index if isinstance(index, int) else 0
-
-    def _index(self, event: JsonObject) -> int:
-        index = event.get("output_index")
-        if not isinstance(index, int):
-            index = self._indexes.get(str(event.get("item_id")), self._last_index)
-        self._last_index = index
-        return index
-
-    def _note_id(self, item: JsonObject, index: int) -> None:
-        if isinstance(identity := item.get("id"), str):
-            self._indexes.setdefault(identity, index)
+        return kind, self._items.of_event(event), index if isinstance(index, int) else 0
 
 
 def _parts(value: JsonValue) -> list[JsonObject]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["SseEvent", "SseReader"]
+__all__ = ["BARE", "SseEvent", "SseReader"]
 
+BARE = "{}"
+"""The name of an event that is a line of JSON without any field, as proxies let one through."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -19,8 +21,8 @@ class SseEvent(NamedTuple):
 class SseReader:
     """Works on bytes, so characters may be cut anywhere; only LF, CRLF and CR end a line.
 
-    Looser than the standard in one point: an event that the end of the body leaves open is handed
-    out by `finish`, because providers forget the last blank line.
+    Looser than the standard: an event that the end of the body leaves open is handed out by `finish`,
+    because providers forget the last blank line; so are, at once, a field `error` and a bare line of JSON.
     """
 
     def __init__(self) -> None:
@@ -70,7 +72,7 @@ class SseReader:
             elif line[:7] == b"event: ":
                 self._name = line[7:].decode("utf-8", "replace")
             elif line:
-                self._field(line)
+                self._field(line, events)
             elif data:
                 whole = data[0] if len(data) == 1 else b"\n".join(data)
                 if whole:
@@ -81,10 +83,14 @@ class SseReader:
                 self._name = ""
         return events
 
-    def _field(self, line: bytes) -> None:
+    def _field(self, line: bytes, events: list[SseEvent]) -> None:
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data":
             self._data.append(value)
         elif field == b"event":
             self._name = value.decode("utf-8", "replace")
+        elif field == b"error" and value:
+            events += [*self._events([b""]), SseEvent("error", value)]
+        elif line[:1] == b"{" and line.rstrip()[-1:] == b"}":
+            events += [*self._events([b""]), SseEvent(BARE, line)]

@@ -18,4 +18,6 @@ def first_count(value: JsonObject, *paths: Path) -> int | None:
 def _at(value: JsonValue, path: Path) -> int | None:
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
