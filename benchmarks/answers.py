@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, TypeAlias
 
+from benchmarks.named_events import messages_events, responses_events
+
 __all__ = ["Script", "endless", "script"]
 
 Json: TypeAlias = dict[str, Any]
@@ -24,10 +26,17 @@ _USAGE = {"prompt_tokens": 1200, "completion_tokens": 60, "total_tokens": 1260}
 
 
 def script(name: str) -> Script:
-    """By name and number: `text-10000`, `packed-10000`, `todo-50`, `read-50`, `edit-50`, `shell-8`."""
+    """By name and number: `text-10000`, `packed-10000`, `todo-50`, `read-50`, `edit-50`, `shell-8`.
+
+    `responses-10000` and `messages-10000` are like `text`, in the formats `openai` and `anthropic`.
+    """
     kind, _, number = name.partition("-")
     count = int(number)
     match kind:
+        case "responses":
+            return (_http(responses_events([_DELTA_TEXT] * count)),)
+        case "messages":
+            return (_http(messages_events([_DELTA_TEXT] * count)),)
         case "text":
             return (_answer([_text(_DELTA_TEXT)] * count),)
         case "packed":
@@ -93,13 +102,10 @@ def _text(text: str) -> Json:
 
 
 def _answer(deltas: list[Json], *, reason: str = "stop", in_chunk: int = 1) -> bytes:
-    """One chunk an event, as providers send them, or several events in one."""
     opening = _choice({"role": "assistant", "content": ""})
     usage: Json = {**_common(), "choices": [], "usage": _USAGE}
     chunks = [opening, *map(_choice, deltas), _choice({}, reason=reason), usage]
-    events = [*map(_event, chunks), b"data: [DONE]\n\n"]
-    pieces = [b"".join(events[at : at + in_chunk]) for at in range(0, len(events), in_chunk)]
-    return _HEAD + b"".join(map(_chunk, pieces)) + _END
+    return _http([*map(_event, chunks), b"data: [DONE]\n\n"], in_chunk=in_chunk)
 
 
 def _choice(delta: Json, *, reason: str | None = None) -> Json:
@@ -119,6 +125,12 @@ def _common() -> Json:
 
 def _event(chunk: Json) -> bytes:
     return b"data: " + json.dumps(chunk, separators=(",", ":")).encode() + b"\n\n"
+
+
+def _http(events: list[bytes], *, in_chunk: int = 1) -> bytes:
+    """One chunk an event, as providers send them, or several events in one."""
+    pieces = [b"".join(events[at : at + in_chunk]) for at in range(0, len(events), in_chunk)]
+    return _HEAD + b"".join(map(_chunk, pieces)) + _END
 
 
 def _chunk(data: bytes) -> bytes:

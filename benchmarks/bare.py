@@ -1,7 +1,8 @@
 """The bare loop: httpx and `json`, nothing else, doing the work that Pilothouse does.
 
 In a process of its own; reads one JSON command a line and answers with one.
-`{"do": "open", "url"}` sets where the model is; `{"do": "read", "model"}` reads one answer;
+`{"do": "open", "url"}` sets where the model is; `{"do": "read", "model"}` reads one answer,
+`{"do": "text", "model", "format"}` one of any format for its text only;
 `{"do": "turns", "opening", "model"}` goes on from that first request until the model calls no more
 tools. `{"do": "memory"}` tells the peak.
 """
@@ -13,7 +14,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -38,6 +39,8 @@ class Bare:
                 return {}
             case "read":
                 return await self._read(command["model"])
+            case "text":
+                return await self._text(command["model"], _TEXTS[command["format"]])
             case "turns":
                 return await self._turns(command["opening"], command["model"])
             case "memory":
@@ -53,6 +56,16 @@ class Bare:
                 first = first or time.perf_counter() - wall
                 text += content
         return {"first": first, "characters": len(text), **_used(wall, cpu)}
+
+    async def _text(self, model: str, text_of: Callable[[Json], str]) -> Json:
+        wall, cpu = time.perf_counter(), time.process_time()
+        text = ""
+        request: Json = {"model": model, "stream": True}
+        async with self._client.stream("POST", self._url, json=request) as response:
+            async for line in response.aiter_lines():
+                if line.startswith("data: ") and line != "data: [DONE]":
+                    text += text_of(json.loads(line[6:]))
+        return {"characters": len(text), **_used(wall, cpu)}
 
     async def _turns(self, opening: Json, model: str) -> Json:
         """The time of each turn: request, answer, tools."""
@@ -81,6 +94,21 @@ class Bare:
                     continue
                 for choice in json.loads(line[6:])["choices"]:
                     yield choice["delta"]
+
+
+def _chat_text(chunk: Json) -> str:
+    return "".join(choice["delta"].get("content") or "" for choice in chunk["choices"])
+
+
+def _responses_text(event: Json) -> str:
+    return event["delta"] if event["type"] == "response.output_text.delta" else ""
+
+
+def _messages_text(event: Json) -> str:
+    return event["delta"]["text"] if event["type"] == "content_block_delta" else ""
+
+
+_TEXTS = {"openai-chat": _chat_text, "openai": _responses_text, "anthropic": _messages_text}
 
 
 def _collect(calls: list[Json], fragments: list[Json]) -> None:

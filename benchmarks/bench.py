@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ import httpx
 from benchmarks.client import Client
 from benchmarks.process import cpu
 
-__all__ = ["FULL", "TINY", "BareChild", "Bench", "Sizes", "opened"]
+__all__ = ["FULL", "TINY", "Bench", "Child", "Sizes", "opened"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -37,19 +37,20 @@ class Sizes:
     shells: int = 8
     edits: int = 200
     idle: float = 5
-    """Seconds."""
+    """Seconds, as is `pause`."""
+    pause: float = 1
 
 
 FULL = Sizes()
-TINY = Sizes(repeats=1, deltas=20, turns=(3, 4), aborts=2, shells=2, edits=3, idle=0.1)
+TINY = Sizes(repeats=1, deltas=20, turns=(3, 4), aborts=2, shells=2, edits=3, idle=0.1, pause=0.1)
 
 
-class BareChild:
-    """The bare loop's process."""
+class Child:
+    """A process of ours that takes one command a line: the bare loop, or our providers alone."""
 
-    def __init__(self, url: str, *, cwd: Path, env: dict[str, str]) -> None:
+    def __init__(self, module: str, url: str, *, cwd: Path, env: dict[str, str]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.bare"],
+            [sys.executable, "-m", f"benchmarks.{module}"],
             cwd=cwd,
             env={**env, "PYTHONPATH": str(_ROOT)},
             stdin=subprocess.PIPE,
@@ -117,9 +118,15 @@ class Bench:
         script = Path(__file__).with_name("stock.py")
         return Client([sys.executable, str(script)], cwd=self.folder, env=self._env)
 
+    def bare(self) -> AbstractContextManager[Child]:
+        return self._child("bare", f"{self._address}/v1/chat/completions")
+
+    def reader(self) -> AbstractContextManager[Child]:
+        return self._child("reader", f"{self._address}/v1")
+
     @contextmanager
-    def bare(self) -> Generator[BareChild]:
-        child = BareChild(f"{self._address}/v1/chat/completions", cwd=self.folder, env=self._env)
+    def _child(self, module: str, url: str) -> Generator[Child]:
+        child = Child(module, url, cwd=self.folder, env=self._env)
         try:
             yield child
         finally:

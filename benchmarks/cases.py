@@ -21,6 +21,8 @@ _SPAWN_TO_ANSWER = 0.25
 _STREAMING = 300
 """Deltas seen before an abort."""
 _DELTA = len(" measured")
+_LONG_TEXTS = {"openai": "responses", "openai-chat": "text", "anthropic": "messages"}
+"""By wire format: the script of one long text."""
 
 
 def start(bench: Bench) -> Report:
@@ -49,7 +51,8 @@ def start(bench: Bench) -> Report:
 
 
 def first_delta(bench: Bench) -> Report:
-    """From the spawn (cold) and from the prompt in a session that has had one (warm)."""
+    """From the spawn (cold), from the first prompt of a session that has been open for a while (rested),
+    and from the prompt in a session that has had one (warm)."""
     report = Report()
     for _ in range(bench.sizes.repeats):
         wall = time.perf_counter()
@@ -67,6 +70,12 @@ def first_delta(bench: Bench) -> Report:
             used = [_to_first_delta(client, session) for _ in range(5)]
             report.add_wall("pilothouse warm", min(wall for wall, _ in used))
             report.add_cpu("pilothouse warm", min(cpu for _, cpu in used))
+        client, session = bench.ready()
+        with client:
+            time.sleep(bench.sizes.pause)
+            wall, cpu = _to_first_delta(client, session)
+            report.add_wall("pilothouse rested", wall)
+            report.add_cpu("pilothouse rested", cpu)
     return report
 
 
@@ -117,6 +126,26 @@ def _stream(report: Report, client: Client, kind: str, prompt: Json, characters:
     report.add_wall(f"pilothouse {kind}", time.perf_counter() - wall)
     if received != characters:
         raise RuntimeError(f"{received} characters came, {characters} were sent.")
+
+
+def reader(bench: Bench) -> Report:
+    """One long answer in each wire format: our provider, from bytes to events, beside a bare reader."""
+    report = Report()
+    with bench.reader() as ours, bench.bare() as bare:
+        for wire_format, kind in _LONG_TEXTS.items():
+            command = {"model": f"{kind}-{bench.sizes.deltas}", "format": wire_format}
+            for _ in range(2 * bench.sizes.repeats + 1):
+                read = {"bare": bare.do("text", **command), "pilothouse": ours.do("text", **command)}
+                for who, used in read.items():
+                    report.add_cpu(f"{who} {wire_format}", used["cpu"])
+                    report.add_wall(f"{who} {wire_format}", used["wall"])
+                if len({used["characters"] for used in read.values()}) != 1:
+                    raise RuntimeError(f"The two sides did not read the same {wire_format} text.")
+    for values in report.values.values():
+        del values[0]  # the first of each format warms both sides
+    for wire_format in _LONG_TEXTS:
+        report.compare(f"pilothouse {wire_format} cpu ms", f"bare {wire_format} cpu ms", at_most=2)
+    return report
 
 
 def shell(bench: Bench) -> Report:
@@ -182,6 +211,7 @@ CASES: Mapping[str, Case] = {
     "start": start,
     "first-delta": first_delta,
     "stream": stream,
+    "reader": reader,
     "turns": todo_turns,
     "read-turns": read_turns,
     "shell": shell,

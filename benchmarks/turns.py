@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, TypeAlias
 
-from benchmarks.bench import BareChild, Bench
+from benchmarks.bench import Bench, Child
 from benchmarks.client import Client
 from benchmarks.report import Report, growth
 
@@ -69,7 +69,7 @@ def _ours(client: Client, session: str, model: str) -> list[Json]:
     return [{"wall": after[0] - before[0], "cpu": after[1] - before[1]} for before, after in pairwise(marks)]
 
 
-def _theirs(bare: BareChild, opening: Json, model: str, last: Json) -> list[Json]:
+def _theirs(bare: Child, opening: Json, model: str, last: Json) -> list[Json]:
     """The same requests; the last one must have as many messages."""
     bare.do("turns", opening=opening, model=f"todo-1.{model}")
     done = bare.do("turns", opening=opening, model=model)

@@ -12,8 +12,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FIGURES = {
     "start": {"pilothouse cpu ms", "pilothouse to agent/state wall ms", "stock pygls cpu ms"},
-    "first-delta": {"pilothouse cold wall ms", "pilothouse warm cpu ms", "bare warm wall ms"},
+    "first-delta": {"pilothouse cold wall ms", "pilothouse rested cpu ms", "bare warm wall ms"},
     "stream": {"pilothouse text cpu ms", "bare text cpu ms", "client text cpu ms", "bare packed cpu ms"},
+    "reader": {"pilothouse openai cpu ms", "bare openai-chat cpu ms", "pilothouse anthropic cpu ms"},
     "turns": {"pilothouse 4 cpu ms/turn", "pilothouse 4 growth us/turn", "bare 3 wall ms/turn"},
     "read-turns": {"pilothouse 3 cpu ms/turn", "pilothouse 4 peak MB", "bare 4 peak MB"},
     "shell": {"pilothouse wall ms"},

@@ -14,7 +14,8 @@ from pilothouse_server import protocol
 from pilothouse_server.chat_document import ChatDocument
 from pilothouse_server.chat_text import answered, draft_of, has_answers, noted, quoted, said, sent
 from pilothouse_server.chat_view import ChatView
-from pilothouse_server.sessions import Sessions, fault, invalid
+from pilothouse_server.faults import fault, invalid
+from pilothouse_server.sessions import Sessions
 from pilothouse_server.transport.faults import REQUEST_FAILED, RequestFault
 
 __all__ = ["Chat"]
@@ -54,7 +55,7 @@ class Chat:
         async with self._turn:
             message = await self._message(text)
             session = await self._opened()
-            self._sessions.refuse_unusable(session.agent.state.model)
+            self._sessions.refuse_unusable(session.agent.state.model, session.id)
             note = self._sessions.note(session, None)
             try:
                 started = session.prompt((TextBlock(message),), note=note)
@@ -115,9 +116,7 @@ class Chat:
 
     async def _opened(self) -> AgentSession:
         if self.session is None:
-            if model := self._sessions.settings.model:
-                self._sessions.refuse_unusable(model)
-            session = await self._sessions.create(by_commands=True)
+            session = await self._sessions.create(by_commands=True, for_prompt=True)
             if not self._begun_anew:
                 self._note_beginning(await self._text())
             self._begun_anew = False

@@ -16,6 +16,7 @@ from typing import Literal
 
 from pilothouse_agent.kernel.tooling import ToolError
 from pilothouse_agent.models.credentials import Credentials
+from pilothouse_agent.models.dotenv import read_dotenv
 from pilothouse_agent.models.keyring_key import keyring_is_there
 from pilothouse_agent.models.provider_reader import read_providers
 from pilothouse_agent.models.registry import default_registry
@@ -23,6 +24,7 @@ from pilothouse_agent.permissions.layers import Layer
 from pilothouse_agent.session.places import read_user_settings, user_settings_path
 from pilothouse_agent.session.setting_keys import from_environment
 from pilothouse_agent.session.settings import Settings, merged
+from pilothouse_agent.session.trust import is_trusted
 from pilothouse_agent.tools.ripgrep import find_ripgrep
 from pilothouse_server.headless import JsonRpcClient
 
@@ -113,12 +115,16 @@ def _settings(environment: Mapping[str, str]) -> Finding:
 def _keys(environment: Mapping[str, str]) -> Finding:
     settings, _ = _chosen(environment)
     configs, _ = read_providers(settings.providers or {}, environment)
-    credentials = Credentials(environment)
+    dotenv, problems = _dotenv(settings, frozenset(config.key_name for config in configs.values()))
+    credentials = Credentials(environment, dotenv=dotenv)
     found = {name: credentials.source(config) for name, config in configs.items()}
     parts = [f"{name} from {source}" for name, source in found.items() if source is not None]
     if keyring_is_there():
         parts.append("and what the keyring holds")
-    return Finding("keys", "ok", ", ".join(parts) or "none was found; models on this machine need none")
+    text = ", ".join(parts) or "none was found; models on this machine need none"
+    if problems:
+        return Finding("keys", "warning", " ".join([f"{text}.", *problems]))
+    return Finding("keys", "ok", f"{text}{_unused_dotenv(settings)}")
 
 
 def _model(environment: Mapping[str, str]) -> Finding:
@@ -127,10 +133,24 @@ def _model(environment: Mapping[str, str]) -> Finding:
         text = "No default model is chosen. Set PILOTHOUSE_MODEL, or give --model to each run."
         return Finding("model", "warning", text)
     models = default_registry(environment, settings=settings.providers)
+    models = models.with_keys(_dotenv(settings, models.key_variables)[0])
     if problem := models.problem(settings.model):
         return Finding("model", "warning", problem.message)
     source = models.key_source(settings.model)
     return Finding("model", "ok", f"{settings.model} (key from {source})" if source else settings.model)
+
+
+def _dotenv(settings: Settings, names: frozenset[str]) -> tuple[dict[str, str], list[str]]:
+    """The keys of the working folder's `.env` if it is trusted, and what is wrong with them."""
+    folder = os.getcwd()
+    return read_dotenv(folder, names) if is_trusted([folder], settings.trust_folders) else ({}, [])
+
+
+def _unused_dotenv(settings: Settings) -> str:
+    folder = os.getcwd()
+    if is_trusted([folder], settings.trust_folders) or not os.path.exists(os.path.join(folder, ".env")):
+        return ""
+    return f"; keys in .env do not count here, because {folder} is not in trust.folders of your config.toml"
 
 
 def _chosen(environment: Mapping[str, str]) -> tuple[Settings, list[str]]:

@@ -13,7 +13,8 @@ from pilothouse_agent.session.agent_session import AbortOutcome, AgentSession, D
 from pilothouse_server import method_names as names
 from pilothouse_server import protocol
 from pilothouse_server.event_stream import EventStream
-from pilothouse_server.sessions import Sessions, fault, invalid
+from pilothouse_server.faults import fault, invalid
+from pilothouse_server.sessions import Sessions
 from pilothouse_server.transport.codec import decode
 from pilothouse_server.transport.rpc import Waiting
 from pilothouse_server.typed import Methods
@@ -42,7 +43,7 @@ def register_methods(methods: Methods, book: Sessions) -> None:
             opening = _Opening(book, params)
             return Waiting(opening.prompt(), opening.cancel)
         session = book.get(params.session_id)
-        book.refuse_unusable(params.model or session.agent.state.model)
+        book.refuse_unusable(params.model or session.agent.state.model, session.id)
         started = _start(session, params, book)
         if params.wait == "accepted":
             return protocol.AcceptedResult(session_id=session.id, run_id=started.run_id)
@@ -97,9 +98,9 @@ class _Opening:
 
     async def prompt(self) -> protocol.AcceptedResult | protocol.SettledResult:
         params = self._params
-        if model := params.model or self._book.settings.model:
-            self._book.refuse_unusable(model)
-        session = self._session = await self._book.create(model=params.model, mode=params.mode)
+        session = self._session = await self._book.create(
+            model=params.model, mode=params.mode, for_prompt=True
+        )
         started = _start(session, params, self._book)
         if self._cancelled:
             session.abort()
@@ -176,7 +177,7 @@ def _state(session: AgentSession, book: Sessions) -> protocol.SessionState:
         "approvals": [_approval(question) for question in session.agent.approvals.open],
         "contextTokens": snapshot.context_tokens,
         "contextWindow": book.models.limits(snapshot.model).context_window,
-        "credentials": book.models.key_source(snapshot.model),
+        "credentials": book.models_of(session.id).key_source(snapshot.model),
         "usage": usage_to_wire(usage) if usage is not None else None,
     }
     return protocol.SessionState.model_validate(wire)

@@ -7,11 +7,12 @@ from decimal import Decimal
 
 from pilothouse_agent.models.catalogue import ModelFacts
 from pilothouse_agent.models.price_data import Prices
-from pilothouse_agent.models.registry import Offer
+from pilothouse_agent.models.registry import ModelRegistry, Offer
 from pilothouse_server import method_names as names
 from pilothouse_server import protocol
 from pilothouse_server import protocol_choosing as c
-from pilothouse_server.sessions import Sessions, fault
+from pilothouse_server.faults import fault
+from pilothouse_server.sessions import Sessions
 from pilothouse_server.transport.rpc import Waiting
 from pilothouse_server.typed import Methods
 
@@ -24,12 +25,13 @@ def register_model_methods(methods: Methods, book: Sessions) -> None:
     def models(params: c.ModelsParams) -> Waiting:
         if params.provider not in (None, *book.models.providers):
             raise fault(protocol.UNKNOWN_MODEL, f"There is no provider {params.provider!r}.")
-        return Waiting(_offered(book, params.provider), lambda: None)
+        registry = book.models_of(params.session_id)
+        return Waiting(_offered(registry, params.provider), lambda: None)
 
     @methods.typed(names.SET_MODEL, c.SetModelParams)
     def set_model(params: c.SetModelParams) -> protocol.EmptyResult:
         session = book.get(params.session_id)
-        book.refuse_unusable(params.model)
+        book.refuse_unusable(params.model, session.id)
         session.agent.set_model(params.model)
         return protocol.EmptyResult()
 
@@ -41,8 +43,8 @@ def register_model_methods(methods: Methods, book: Sessions) -> None:
     _ = (models, set_model, set_thinking)
 
 
-async def _offered(book: Sessions, provider: str | None) -> c.ModelsResult:
-    offers = await book.models.offers(provider)
+async def _offered(registry: ModelRegistry, provider: str | None) -> c.ModelsResult:
+    offers = await registry.offers(provider)
     return c.ModelsResult(
         providers=[
             c.ProviderEntry(

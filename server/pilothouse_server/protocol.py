@@ -396,7 +396,8 @@ class ApprovalResult(Wire):
 
 class EditFeatures(Wire):
     preflight: bool = False
-    """The client checks a workspace edit as a whole before it applies any of it."""
+    """The client checks a workspace edit as a whole before it applies any of it. Together with `save` it
+    then gets those of files that are not open, and those that make, rename and delete files."""
 
 
 class ClientFeatures(Wire):

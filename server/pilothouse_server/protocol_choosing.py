@@ -18,6 +18,8 @@ __all__ = [
 
 
 class ModelsParams(Wire):
+    session_id: str | None = None
+    """As this session may use them: its working folder may have keys of its own. Absent: as any may."""
     provider: str | None = None
     """Only this one, with its models whether it can be used or not; absent: all, and the models of those
     that can."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pilothouse_agent.kernel.messages import ImageBlock, ThinkingBlock, ToolCall
-from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
+from pilothouse_agent.kernel.request import ModelRequest, ThinkingLevel, ToolSpec
 from pilothouse_agent.models.chat_dialect import ChatDialect
 from pilothouse_agent.models.chat_request import ChatRequests
 from pilothouse_agent.models.model_traits import ModelTraits
@@ -60,6 +60,24 @@ OPTIONS: list[tuple[ChatDialect, dict[str, str], dict[str, Any]]] = [
         {"max_tokens": 500},
     ),
 ]
+
+
+SWITCH = ChatDialect(thinking_switch=True)
+SWITCHED: list[tuple[ChatDialect, ThinkingLevel, dict[str, str], dict[str, Any]]] = [
+    (SWITCH, "off", {}, {"thinking": {"type": "disabled"}}),
+    (SWITCH, "high", {}, {"thinking": {"type": "enabled"}, "reasoning_effort": "high"}),
+    (SWITCH, "off", {"thinking": ""}, {}),
+    (SWITCH, "high", {"thinking": ""}, {}),
+    (ChatDialect(), "off", {}, {}),
+]
+
+
+@pytest.mark.parametrize(("dialect", "level", "conceded", "asked"), SWITCHED)
+def test_thinking_is_switched_off_where_a_server_has_a_switch(
+    dialect: ChatDialect, level: ThinkingLevel, conceded: dict[str, str], asked: dict[str, Any]
+) -> None:
+    body = _body(model_request(thinking=level), dialect, conceded=conceded)
+    assert {name: body[name] for name in ("thinking", "reasoning_effort") if name in body} == asked
 
 
 @pytest.mark.parametrize(("dialect", "conceded", "options"), OPTIONS)

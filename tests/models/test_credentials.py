@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,6 +78,14 @@ async def test_without_any_source_there_is_no_key() -> None:
     credentials = _credentials({"Y_KEY": "y"})
     assert await credentials.find(CONFIG) is None
     assert (credentials.source(CONFIG), credentials.hopeless(CONFIG)) == (None, True)
+
+
+def test_only_commands_and_keyrings_make_a_stir() -> None:
+    config, ring = replace(CONFIG, key_command=("/nowhere/at/all",)), _Ring()
+    assert _credentials().is_quiet(CONFIG)
+    assert _credentials({"X_KEY": "x"}, ring=ring).is_quiet(config)
+    assert not _credentials().is_quiet(config)
+    assert not _credentials(ring=ring).is_quiet(CONFIG)
 
 
 def test_a_source_can_be_told_without_running_anything() -> None:
@@ -154,17 +164,47 @@ not a line
 def test_only_keys_are_taken_from_a_dotenv_file(tmp_path: Path) -> None:
     (tmp_path / ".env").write_bytes(b"\xef\xbb\xbf" + DOTENV.encode())
     names = {f"{name}_API_KEY" for name in ("OPENAI", "ANTHROPIC", "MISTRAL", "GROQ", "GEMINI")}
-    assert read_dotenv(tmp_path, names) == {
+    keys = {
         "OPENAI_API_KEY": "sk-plain",
         "ANTHROPIC_API_KEY": "sk double",
         "MISTRAL_API_KEY": "sk-single#x",
         "GEMINI_API_KEY": "second",
     }
+    assert read_dotenv(tmp_path, names) == (keys, [])
 
 
-@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00", b"OPENAI_API_KEY='open"])
-def test_a_dotenv_file_that_cannot_be_used_has_no_keys(content: bytes | None, tmp_path: Path) -> None:
-    if content is not None:
-        (tmp_path / ".env").write_bytes(content)
-    assert read_dotenv(tmp_path, {"OPENAI_API_KEY"}) == {}
-    assert read_dotenv(tmp_path / "nowhere", {"OPENAI_API_KEY"}) == {}
+UNUSABLE: dict[str, tuple[bytes, str]] = {
+    "not text": (b"OPENAI_API_KEY=SENTINEL\xff", "No key is taken from {}: it is not UTF-8 text."),
+    "large": (b"OPENAI_API_KEY=SENTINEL\n" * 12_000, "No key is taken from {}: it is larger than 256 KB."),
+    "an open quote": (
+        b"# keys\nOPENAI_API_KEY='SENTINEL\nX='open",
+        "{}, line 2: OPENAI_API_KEY is not taken, because its value cannot be read; "
+        "write it as NAME=value on one line.",
+    ),
+}
+
+
+@pytest.mark.covers("R175")
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_a_dotenv_file_that_cannot_be_used_is_told_without_what_it_holds(name: str, tmp_path: Path) -> None:
+    content, problem = UNUSABLE[name]
+    file = tmp_path / ".env"
+    file.write_bytes(content)
+    assert read_dotenv(tmp_path, {"OPENAI_API_KEY"}) == ({}, [problem.format(file)])
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["folder", "pipe"])
+def test_a_dotenv_that_is_no_file_is_told_and_not_waited_for(
+    make: Callable[[Path], None], tmp_path: Path
+) -> None:
+    file = tmp_path / ".env"
+    make(file)
+    assert read_dotenv(tmp_path, {"OPENAI_API_KEY"}) == (
+        {},
+        [f"No key is taken from {file}: it is not a file."],
+    )
+
+
+def test_where_there_is_no_dotenv_file_nothing_is_told(tmp_path: Path) -> None:
+    assert read_dotenv(tmp_path, {"OPENAI_API_KEY"}) == ({}, [])
+    assert read_dotenv(tmp_path / "nowhere", {"OPENAI_API_KEY"}) == ({}, [])

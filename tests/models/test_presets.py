@@ -80,6 +80,12 @@ async def test_thinking_and_limits_are_asked_for_as_the_server_knows_them(
     assert {name: value for name, value in body.items() if name not in common} == {**thinking, **tokens}
 
 
+async def test_deepseek_is_told_not_to_think(server: ModelServer) -> None:
+    assert (await _sent(server, "deepseek"))["thinking"] == {"type": "disabled"}
+    thinking = await _sent(server, "deepseek", thinking="low")
+    assert (thinking["thinking"], thinking["reasoning_effort"]) == ({"type": "enabled"}, "low")
+
+
 async def test_users_in_a_row_are_one_for_templates_that_want_turns(server: ModelServer) -> None:
     body = await _sent(server, "llamacpp", user("a"), user("b"))
     assert [message["role"] for message in body["messages"]] == ["system", "user"]

@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
         not all(importlib.util.find_spec(name) for name in ("anthropic", "openai")),
-        reason="the official clients are not installed: pip install -e '.[sdk]'",
+        reason="the official clients are not installed: pip install -e '.[dev]'",
     ),
 ]
 
@@ -36,7 +36,7 @@ TURN = {"text": ["Rea", "ding 😋"], "calls": [{"id": "c1", "name": "read", "ar
 
 
 def _package(name: str) -> Any:
-    # Not imported by name: type checkers have it only where the extra is installed.
+    # Not imported at the top: they take seconds, which runs of other tests need not wait for.
     return importlib.import_module(name)
 
 

@@ -25,6 +25,7 @@ Json: TypeAlias = dict[str, Any]
 HI = Answer.of(
     chat_body(text_chunk("Hi"), finish_chunk(usage={"prompt_tokens": 1000, "completion_tokens": 1}))
 )
+SOURCES = ("environment", "config", "command", "dotenv")
 NO_KEY = (
     "mistral needs a key: set MISTRAL_API_KEY, or give a key or keyCommand in [providers.mistral] of your "
     "config.toml."
@@ -203,48 +204,56 @@ async def test_programs_of_the_agent_do_not_see_the_keys_of_providers(
 
 @pytest.mark.covers("R175")
 async def test_no_key_is_in_any_message_event_or_log(tmp_path: Path, server: ModelServer) -> None:
-    """Keys from four sources, each through success, refusal, a broken stream and a lost connection."""
+    """Keys from all sources but the keyring, each through success, refusal and a broken stream."""
     printing = json.dumps([sys.executable, "-c", "print('SENTINEL-command')"])
     extra = (
         f'[providers.three]\nbaseUrl = "{server.url}"\nkey = "SENTINEL-config"\n'
         f'headers = {{ X-Odd = "SENTINEL-header" }}\n'
         f'[providers.four]\nbaseUrl = "{server.url}"\nkeyCommand = {printing}\n'
         '[providers.five]\nbaseUrl = "http://127.0.0.1:9"\nkey = "SENTINEL-lost"\n'
+        f'[providers.six]\nbaseUrl = "{server.url}"\nkey = "SIX_KEY"\n'
+        f'[trust]\nfolders = ["{tmp_path}"]\n'
     )
     variables = {**_home(tmp_path, server, extra), "ONE_KEY": "SENTINEL-environment"}
+    folder = _work(tmp_path)
+    (folder / ".env").write_text("SIX_KEY=SENTINEL-dotenv\nONE_KEY='SENTINEL-broken\n", encoding="utf-8")
     errors = tmp_path / "stderr"
     command = ("sh", "-c", f'exec "$0" "$@" 2>"{errors}"', *SERVER)
     answers: list[Any] = []
-    async with wire_session(
-        _work(tmp_path), "one/m", mode="none", variables=variables, command=command
-    ) as session:
-        for name in ("one", "three", "four"):
+    async with wire_session(folder, "one/m", mode="none", variables=variables, command=command) as session:
+        for name in ("one", "three", "four", "six"):
             await soon(session.request("session/setModel", model=f"{name}/m"))
             for answer in (HI, *_bad_answers(name)):
                 server.play(answer)
                 answers.append(await soon(session.prompt("Hi")))
         await soon(session.request("session/setModel", model="five/m"))
-        answers += [await _state(session), await soon(session.client.request("agent/models"))]
+        answers += [await _state(session), await soon(session.request("agent/models"))]
     asked = [request for request in server.requests if request.path == "/v1/chat/completions"]
     sent = [request.headers.get("authorization") for request in asked]
-    assert set(sent) == {"Bearer SENTINEL-environment", "Bearer SENTINEL-config", "Bearer SENTINEL-command"}
+    assert set(sent) == {f"Bearer SENTINEL-{source}" for source in SOURCES}
     home = Path(variables["PILOTHOUSE_HOME"])
     logs = [path.read_text("utf-8", "replace") for path in (errors, *home.rglob("*.log*"))]
-    doctor = await _doctor({**os.environ, **variables, "PILOTHOUSE_MODEL": "three/m"})
-    assert "three from config" in doctor
-    assert "four from command" in doctor
+    doctor = await _doctor({**os.environ, **variables, "PILOTHOUSE_MODEL": "six/m"}, folder)
+    told = ["three from config", "four from command", "six from dotenv", "six/m (key from dotenv)"]
+    assert [text for text in (*told, "line 2: ONE_KEY is not taken") if text not in doctor] == []
     assert "SENTINEL" not in json.dumps([answers, session.events, *logs, doctor])
 
 
 def _bad_answers(name: str) -> list[Answer]:
-    secrets = {"one": "environment", "three": "config, SENTINEL-header", "four": "command"}[name]
+    secrets = {
+        "one": "environment",
+        "three": "config, SENTINEL-header",
+        "four": "command",
+        "six": "dotenv",
+    }[name]
     said = {"error": {"message": f"wrong: SENTINEL-{secrets}"}}
     return [json_answer(401, said), Answer.of(chat_body(said, done=False)), json_answer(400, said)]
 
 
-async def _doctor(environment: dict[str, str]) -> str:
+async def _doctor(environment: dict[str, str], folder: Path) -> str:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "pilothouse_server.cli", "doctor", "--json"),
+        cwd=folder,
         env=environment,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

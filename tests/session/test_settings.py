@@ -40,6 +40,7 @@ DEFAULTS = {
     "queue.steering": "one",
     "queue.followUp": "one",
     "edits.closedFiles": "auto",
+    "trust.folders": (),
     "providers": None,
     "permissions": (),
     "hooks": None,
@@ -203,6 +204,30 @@ def test_a_workspace_that_is_not_trusted_may_only_tighten(layer: Layer) -> None:
     ]
     assert merged({layer: {"mode": "readOnly"}}, trusted=False) == (Settings(mode=ApprovalMode.READ_ONLY), [])
     assert merged({layer: values}, trusted=True)[0].mode is ApprovalMode.ALL
+
+
+@pytest.mark.covers("R091")
+@pytest.mark.parametrize("layer", Layer)
+def test_no_workspace_may_say_what_is_trusted(layer: Layer) -> None:
+    user: dict[str, JsonValue] = {"trust": {"folders": ["/home/me"]}}
+    layers: dict[Layer, dict[str, JsonValue]] = {Layer.USER: user, layer: {"trust.folders": ["/tmp/evil"]}}
+    result, problems = merged(layers, trusted=True)
+    if layer.comes_from_workspace:
+        assert result == Settings(trust_folders=("/home/me",))
+        told = (
+            f"the {layer} settings may never set this; it may stand in your own config.toml, in the "
+            "environment or on the command line."
+        )
+        assert problems == [f"In the {layer} settings, trust.folders: {told} It is ignored."]
+    else:
+        assert (result, problems) == (Settings(trust_folders=("/tmp/evil",)), [])
+
+
+@pytest.mark.parametrize("value", ["/a", ["a"], ["/a", 5], ["./a"], {"/a": True}])
+def test_only_whole_paths_can_be_trusted(value: JsonValue) -> None:
+    result, (problem,) = Settings().with_values({"trust.folders": value})
+    assert result == Settings()
+    assert problem.startswith("trust.folders: expected a list of absolute paths of folders, got ")
 
 
 def test_the_environment_spells_keys_with_underscores_in_any_case() -> None:

@@ -104,7 +104,7 @@ def _message(message: Any, identity: str, model: str) -> ModelMessage:
         content = tuple(_user_block(part) for part in message["parts"])
         failed = message.get("is_error", False)
         return ToolResultMessage(identity, content, TIME, message["call_id"], "read", failed)
-    if message["role"] == "user":
+    if message["role"] in ("user", "system"):
         return UserMessage(identity, tuple(_user_block(part) for part in message["parts"]), TIME)
     stop: MessageStop = "aborted" if message.get("aborted") else message.get("stop_reason", "stop")
     content = tuple(_assistant_block(part, model) for part in message["parts"])

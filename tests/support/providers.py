@@ -18,12 +18,8 @@ Settings: TypeAlias = dict[str, Any]
 async def registry(
     settings: Settings | None = None,
     environment: Mapping[str, str] | None = None,
-    *,
-    dotenv: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[ModelRegistry]:
-    models = default_registry(
-        environment or {}, timeouts=Timeouts(4, 4), settings=settings or {}, dotenv=dotenv
-    )
+    models = default_registry(environment or {}, timeouts=Timeouts(4, 4), settings=settings or {})
     try:
         yield models
     finally:

@@ -75,15 +75,18 @@ async def wire_session(
     variables: Mapping[str, str],
     settings: Json | None = None,
     command: Sequence[str] = SERVER,
+    root: str | None = None,
 ) -> AsyncGenerator[WireSession]:
-    """Works in `folder`; `settings` are what an editor hands over, the others are the defaults."""
+    """Works in `folder`; `settings` are what an editor hands over, the others are the defaults.
+
+    `root`: the URI of the editor's workspace, if it has one.
+    """
     async with JsonRpcClient() as client:
         session = WireSession(client)
         await client.start(command, env={**settled_home(folder.parent), **variables})
         about_us = {"pilothouse": {"approvals": True, "settings": settings or {}}}
-        await soon(
-            client.handshake({"processId": None, "capabilities": {}, "initializationOptions": about_us})
-        )
+        introduction: Json = {"processId": None, "capabilities": {}, "initializationOptions": about_us}
+        await soon(client.handshake({**introduction, "rootUri": root}))
         params = {"cwd": str(folder), "model": model, "mode": mode}
         session.id = (await soon(client.request(method_names.SESSION_NEW, params)))["sessionId"]
         yield session

@@ -1,4 +1,4 @@
-"""Where chat servers differ in the requests they take. Data for presets; `chat_request` obeys it."""
+"""Where chat servers differ. Data for presets; `chat_request` obeys it, and `chat_stream` in one point."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ class ChatDialect:
     system_role: Literal["system", "developer"] = "system"
     thinking_field: Literal["reasoning_effort", "reasoning", "none"] = "reasoning_effort"
     """How a thinking level is asked for: as a word, as `{"reasoning": {"effort": …}}`, or not at all."""
+    thinking_switch: bool = False
+    """Its models think unless told not to: `{"thinking": {"type": "disabled"}}`, or enabled, goes along."""
     reasoning_back: Literal["as it came", "always", "never"] = "as it came"
     """Whether `reasoning_content` goes back: beside calls if the model sent it, on every answer, never."""
     alternating: bool = False
@@ -29,3 +31,5 @@ class ChatDialect:
     """reduced: no references, no unions of types, only the keywords that Gemini knows."""
     usage_option: bool = True
     """Takes `stream_options`."""
+    states_cost: bool = False
+    """`cost` in the usage of its answers is what was charged for them, in US dollars."""

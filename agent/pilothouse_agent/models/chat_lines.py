@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from typing import NamedTuple
 
 from pilothouse_agent.kernel.messages import ModelMessage, ToolResultMessage, UserMessage
 from pilothouse_agent.models.chat_dialect import ChatDialect
-from pilothouse_agent.models.history import is_continued
 from pilothouse_agent.models.pieces import Pieces
 from pilothouse_agent.models.wire_json import encode
 
@@ -16,6 +15,8 @@ __all__ = ["ChatLines", "ChatPiece"]
 _BEGIN = encode({"role": "user", "content": "(The conversation begins with your answer.)"})
 _CONTINUE = encode({"role": "user", "content": "Go on."})
 _NOTED = encode({"role": "assistant", "content": "Noted."})
+_SIGNED = re.compile(r"\bgemini-(?:[3-9]|\d\d)")
+"""Models that refuse calls without a signature."""
 
 
 class ChatPiece(NamedTuple):
@@ -27,36 +28,30 @@ class ChatPiece(NamedTuple):
     """The model that `own` is for."""
     images: bytes = b""
     """Parts of a tool result that only a user message may carry, joined with commas."""
+    signed: bytes = b""
+    """`plain` for models that refuse calls without a signature, where it has calls."""
 
 
 class ChatLines:
-    """Of one history for one model. A history that has grown is gone on with, any other begun anew."""
+    """Of one history for one model, written message by message."""
 
     def __init__(self, dialect: ChatDialect, pieces: Pieces[ChatPiece], model: str) -> None:
-        self.model = model
-        self.pieces = pieces
         self._dialect = dialect
-        self._begin()
-
-    def of(self, history: Sequence[ModelMessage]) -> list[bytes]:
-        """The lines of a whole request but for the system message."""
-        if not is_continued(self._history, history):
-            self._begin()
-        for message in history[len(self._history) :]:
-            self._add_message(message)
-        self._history = history
-        return [*self._lines, *self._ending()]
-
-    def _begin(self) -> None:
-        self._history: Sequence[ModelMessage] = ()
+        self._pieces = pieces
+        self._model = model
+        self._signs = _SIGNED.search(model) is not None
         self._lines: list[bytes] = []
         self._last = ""
         """The role of the last line."""
         self._images: list[bytes] = []
         """Of the tool results that the lines end with."""
 
-    def _add_message(self, message: ModelMessage) -> None:
-        piece = self.pieces.of(message)
+    def all(self) -> list[bytes]:
+        """The lines of a whole request but for the system message."""
+        return [*self._lines, *self._ending()]
+
+    def add(self, message: ModelMessage) -> None:
+        piece = self._pieces.of(message)
         if isinstance(message, ToolResultMessage):
             if piece.images:
                 self._images.append(piece.images)
@@ -65,7 +60,9 @@ class ChatLines:
         if self._images:
             self._add("user", _image_message(self._images))
             self._images = []
-        wire = piece.own if piece.own and piece.model == self.model else piece.plain
+        wire = piece.signed if piece.signed and self._signs else piece.plain
+        if piece.own and piece.model == self._model:
+            wire = piece.own
         if wire:
             self._add("user" if isinstance(message, UserMessage) else "assistant", wire)
 
@@ -87,7 +84,7 @@ class ChatLines:
         """What this request needs behind the history, and the next one will not."""
         if self._images:
             return [*self._before("user"), _image_message(self._images)]
-        return [_CONTINUE] if self._last == "assistant" else []
+        return [_CONTINUE] if self._last in ("assistant", "") else []
 
 
 def _image_message(images: list[bytes]) -> bytes:

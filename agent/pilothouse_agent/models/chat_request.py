@@ -18,11 +18,12 @@ from pilothouse_agent.kernel.messages import (
     UserMessage,
     text_of,
 )
-from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
+from pilothouse_agent.kernel.request import ModelRequest, ThinkingLevel, ToolSpec
 from pilothouse_agent.models.chat_dialect import ChatDialect
 from pilothouse_agent.models.chat_lines import ChatLines, ChatPiece
 from pilothouse_agent.models.chat_stream import ORIGIN
 from pilothouse_agent.models.chat_turns import Neighbours
+from pilothouse_agent.models.continuation import Continuation, LastMade
 from pilothouse_agent.models.history import SettledHistory
 from pilothouse_agent.models.legal import ToolNames, digest, legal_arguments, legal_name
 from pilothouse_agent.models.model_traits import ModelTraits
@@ -38,7 +39,8 @@ CONCESSIONS: Mapping[str, re.Pattern[str]] = {
         r"\bmax_(?:completion_)?tokens\b.{0,80}(?:support|permitted|recogni)", re.IGNORECASE
     ),
     "thinking": re.compile(
-        r"reasoning_effort|unknown name .reasoning.|not support.{0,20}\bthinking", re.IGNORECASE
+        r"reasoning_effort|unknown name .reasoning.|\bthinking\.type\b|not support.{0,20}\bthinking",
+        re.IGNORECASE,
     ),
     "images": re.compile(
         r"unknown variant .image_url|image inputs? (?:is|are) not supported|not support.{0,20}\bimage",
@@ -52,6 +54,7 @@ _NINE = 62**9
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _NINE_LETTERS = re.compile(r"[a-zA-Z0-9]{9}\Z")
 _NO_IMAGE = "(an image that this model cannot see)"
+_UNSIGNED: JsonObject = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 
 class ChatRequests:
@@ -62,12 +65,11 @@ class ChatRequests:
         self._pieces = self._new_pieces(images=True)
         self._blind_pieces = self._new_pieces(images=False)
         self._history = SettledHistory()
-        self._lines: ChatLines | None = None
-        """Of the last request, since the next one mostly goes on from it."""
+        self._written = Continuation[ChatLines]()
         self._neighbours = Neighbours()
-        self._system: tuple[str, bytes] = ("", b"")
+        self._system = LastMade(self._system_message)
         self._names = ToolNames()
-        self._tools: tuple[tuple[ToolSpec, ...], bytes] = ((), b"")
+        self._tools = LastMade(self._tools_json)
 
     def names(self, tools: tuple[ToolSpec, ...]) -> Mapping[str, str]:
         """From the names on the wire to the tools' own, where these are not legal there."""
@@ -83,7 +85,7 @@ class ChatRequests:
     ) -> bytes:
         """`model` is the name on the wire."""
         traits, conceded = traits or ModelTraits(), conceded or {}
-        tools = self._tools_json(request.tools)
+        tools = self._tools.of(request.tools)
         pieces = self._pieces if traits.images and "images" not in conceded else self._blind_pieces
         return b"".join(
             (
@@ -107,11 +109,19 @@ class ChatRequests:
             fields = ("max_tokens", "max_completion_tokens")
             other = fields[dialect.token_field == "max_tokens"]
             options[other if "token field" in conceded else dialect.token_field] = traits.output_cap
-        if request.thinking != "off" and traits.thinking and "thinking" not in conceded:
-            if dialect.thinking_field == "reasoning_effort":
-                options["reasoning_effort"] = request.thinking
-            elif dialect.thinking_field == "reasoning":
-                options["reasoning"] = {"effort": request.thinking}
+        if traits.thinking and "thinking" not in conceded:
+            options |= self._thinking(request.thinking)
+        return options
+
+    def _thinking(self, level: ThinkingLevel) -> JsonObject:
+        dialect = self._dialect
+        options: JsonObject = {}
+        if dialect.thinking_switch:
+            options["thinking"] = {"type": "disabled" if level == "off" else "enabled"}
+        if level != "off" and dialect.thinking_field == "reasoning_effort":
+            options["reasoning_effort"] = level
+        elif level != "off" and dialect.thinking_field == "reasoning":
+            options["reasoning"] = {"effort": level}
         return options
 
     def _messages(self, request: ModelRequest, pieces: Pieces[ChatPiece]) -> list[bytes]:
@@ -119,32 +129,29 @@ class ChatRequests:
         if self._dialect.alternating:
             said = [message for message in history if pieces.of(message).plain]
             history = self._neighbours.merged(said)
-        if self._lines is None or self._lines.model != request.model or self._lines.pieces is not pieces:
-            self._lines = ChatLines(self._dialect, pieces, request.model)
-        lines = self._lines.of(history)
-        return [self._system_message(request.system), *lines] if request.system else lines
+        written = self._written.of(
+            history, (request.model, pieces), lambda: ChatLines(self._dialect, pieces, request.model)
+        )
+        lines = written.all()
+        return [self._system.of(request.system), *lines] if request.system else lines
 
     def _system_message(self, text: str) -> bytes:
-        if self._system[0] is not text:
-            self._system = (text, encode({"role": self._dialect.system_role, "content": text}))
-        return self._system[1]
+        return encode({"role": self._dialect.system_role, "content": text})
 
     def _tools_json(self, tools: tuple[ToolSpec, ...]) -> bytes:
-        if self._tools[0] is not tools:
-            schema = reduced_schema if self._dialect.schema == "reduced" else object_schema
-            functions: list[JsonValue] = [
-                {
-                    "type": "function",
-                    "function": {
-                        "name": legal_name(tool.name),
-                        "description": tool.description,
-                        "parameters": schema(tool.parameters),
-                    },
-                }
-                for tool in tools
-            ]
-            self._tools = (tools, encode(functions) if functions else b"")
-        return self._tools[1]
+        schema = reduced_schema if self._dialect.schema == "reduced" else object_schema
+        functions: list[JsonValue] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": legal_name(tool.name),
+                    "description": tool.description,
+                    "parameters": schema(tool.parameters),
+                },
+            }
+            for tool in tools
+        ]
+        return encode(functions) if functions else b""
 
     def _new_pieces(self, *, images: bool) -> Pieces[ChatPiece]:
         writer = _Writer(self._dialect, images=images)
@@ -182,13 +189,20 @@ class _Writer:
             wire["reasoning_content"] = _thoughts(message)
         if calls:
             wire["tool_calls"] = [self._call(call) for call in calls]
-        model = _maker(message)
+        model, signed = _maker(message), self._signed(wire)
         if model is None:
-            return ChatPiece(encode(wire))
+            return ChatPiece(encode(wire), signed=signed)
         own = {**wire, **self._thinking(message)}
         if calls:
             own["tool_calls"] = [{**self._call(call), **_extra(call)} for call in calls]
-        return ChatPiece(encode(wire), encode(own), model)
+        return ChatPiece(encode(wire), encode(own), model, signed=signed)
+
+    def _signed(self, wire: JsonObject) -> bytes:
+        """With the words that Google has for calls of other models in the place of a signature."""
+        calls = wire.get("tool_calls")
+        if self._dialect.schema == "full" or not isinstance(calls, list) or not isinstance(calls[0], dict):
+            return b""
+        return encode({**wire, "tool_calls": [{**calls[0], "extra_content": _UNSIGNED}, *calls[1:]]})
 
     def _thinking(self, message: AssistantMessage) -> JsonObject:
         """Only what the server has shown it takes: its details unchanged, or the field beside calls."""

@@ -69,6 +69,16 @@ class Credentials:
         self._has_keyring = has_keyring
         self._command_limit = command_limit
 
+    def with_dotenv(self, dotenv: Mapping[str, str]) -> Credentials:
+        """The same sources, with the keys of a trusted folder's `.env` among them."""
+        return Credentials(
+            self._environment,
+            dotenv=dotenv,
+            keyring=self._keyring,
+            has_keyring=self._has_keyring,
+            command_limit=self._command_limit,
+        )
+
     def source(self, config: ProviderConfig) -> KeySource | None:
         """Where the key would come from, without running anything; the keyring is not asked."""
         if found := self.at_hand(config):
@@ -78,6 +88,10 @@ class Credentials:
     def hopeless(self, config: ProviderConfig) -> bool:
         """Whether there is surely no key."""
         return self.source(config) is None and not self._has_keyring()
+
+    def is_quiet(self, config: ProviderConfig) -> bool:
+        """Whether `find` neither runs a command nor asks the keyring, whose owner would wonder why."""
+        return self.at_hand(config) is not None or not (config.key_command or self._has_keyring())
 
     def at_hand(self, config: ProviderConfig) -> Credential | None:
         """A key that nothing has to be run or asked for."""

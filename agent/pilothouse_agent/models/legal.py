@@ -15,6 +15,7 @@ __all__ = ["ToolNames", "digest", "legal_arguments", "legal_name", "own_name"]
 
 # Gemini wants a letter or an underscore first; the rest is what OpenAI takes.
 _LEGAL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}\Z")
+_FOR_ALL = re.compile(r"\A(?:functions|default_api)[.:]")
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -40,8 +41,8 @@ def legal_name(name: str) -> str:
 
 
 def own_name(name: str, names: Mapping[str, str]) -> str:
-    """The tool that the model meant; some put a word for all functions in front."""
-    name = name.removeprefix("functions.")
+    """The tool that the model meant; some put a word for all functions in front, or a token behind."""
+    name = _FOR_ALL.sub("", name.partition("<|")[0].strip())
     return names.get(name, name)
 
 

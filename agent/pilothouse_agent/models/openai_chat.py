@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from pilothouse_agent.models.chat_dialect import ChatDialect
@@ -52,7 +53,7 @@ class OpenAIChat(WireProvider):
         super().__init__(
             settings,
             ChatRequests(settings.dialect),
-            ChatStream,
+            partial(ChatStream, states_cost=settings.dialect.states_cost),
             headers=headers,
             concessions=CONCESSIONS,
             timeouts=timeouts,

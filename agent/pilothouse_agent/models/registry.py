@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,15 +15,18 @@ from pilothouse_agent.kernel.messages import ErrorInfo, Usage
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ModelLimits, ModelRequest, StreamEvent
 from pilothouse_agent.models.catalogue import Catalogue, ModelFacts
 from pilothouse_agent.models.connection import Timeouts
-from pilothouse_agent.models.credentials import Credential, Credentials, KeyMissing, KeySource
+from pilothouse_agent.models.credentials import Credentials, KeyMissing, KeySource
 from pilothouse_agent.models.ledger import Ledger
+from pilothouse_agent.models.made_providers import MadeProviders, needs_key
 from pilothouse_agent.models.provider_config import ProviderConfig
 from pilothouse_agent.models.provider_reader import read_providers, secret_variables
 from pilothouse_agent.models.running_models import NotRunning, running_models
 from pilothouse_agent.models.scripted import ScriptedModel
-from pilothouse_agent.models.wire_formats import Provider, make_provider
+from pilothouse_agent.models.wire_formats import Provider
 
 __all__ = ["ModelRegistry", "Offer", "Provider", "Unusable", "default_registry"]
+
+logger = logging.getLogger(__name__)
 
 _PRICE_WAIT = 5.0
 """Seconds the end of an answer may be held back until prices are there; the first one only."""
@@ -49,52 +53,69 @@ class Offer:
     models: tuple[tuple[str, ModelFacts], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
-    config: ProviderConfig
+@dataclass(slots=True)
+class _Common:
+    """What registries that differ in their keys have in common."""
+
+    configs: Mapping[str, ProviderConfig]
     timeouts: Timeouts
-    credential: Credential | None
-    provider: Provider
+    catalogue: Catalogue
+    scripted: ScriptedModel
+    ledger: Ledger = field(default_factory=Ledger)
 
 
 class ModelRegistry:
     """Itself a `ModelProvider`. Makes its providers when they are first used, and owns them."""
 
     def __init__(
-        self,
-        configs: Mapping[str, ProviderConfig],
-        *,
-        credentials: Credentials,
-        timeouts: Timeouts,
-        scripted: ScriptedModel,
-        catalogue: Catalogue | None = None,
+        self, common: _Common, credentials: Credentials, *, others: MadeProviders | None = None
     ) -> None:
-        self._configs = dict(configs)
+        """`others`: the providers for which no key of a `.env` is used."""
+        self._common = common
         self._credentials = credentials
-        self._timeouts = timeouts
-        self.ledger = Ledger()
-        self._scripted = scripted
-        self._catalogue = catalogue or Catalogue(self._configs)
-        self._making: dict[str, asyncio.Lock] = {}
-        self._made: dict[str, _Made] = {}
-        self._retired: list[Provider] = []
+        self._own = MadeProviders(credentials, common.catalogue.traits)
+        self._others = others or self._own
+        self._with_keys: list[ModelRegistry] = []
+        self._warming: dict[str, asyncio.Task[None]] = {}
+
+    def with_keys(self, dotenv: Mapping[str, str]) -> ModelRegistry:
+        """The same models, settings and ledger, for sessions of a trusted folder whose `.env` has these keys.
+
+        Nobody else gets to use them. What needs none of them goes through the connections of this
+        registry, which also closes the new one. This one itself where there are no keys.
+        """
+        if not dotenv:
+            return self
+        registry = ModelRegistry(self._common, self._credentials.with_dotenv(dotenv), others=self._own)
+        self._with_keys.append(registry)
+        return registry
 
     @property
     def providers(self) -> tuple[str, ...]:
-        return (*self._configs, _SCRIPTED)
+        return (*self._common.configs, _SCRIPTED)
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._common.ledger
 
     @property
     def secret_variables(self) -> frozenset[str]:
         """What child processes must not find in their environment."""
-        return secret_variables(self._configs)
+        return secret_variables(self._common.configs)
+
+    @property
+    def key_variables(self) -> frozenset[str]:
+        """What may be read from a `.env`."""
+        return frozenset(config.key_name for config in self._common.configs.values() if config.key_name)
 
     def configure(self, configs: Mapping[str, ProviderConfig], timeouts: Timeouts) -> None:
         """For the requests to come; answers under way go on."""
-        kept = {name: config for name, config in self._configs.items() if configs.get(name) == config}
-        self._configs = {**configs, **kept}
-        self._timeouts = timeouts
-        self._scripted.idle = timeouts.idle
-        self._catalogue.configure(self._configs)
+        common = self._common
+        kept = {name: config for name, config in common.configs.items() if configs.get(name) == config}
+        common.configs = {**configs, **kept}
+        common.timeouts = timeouts
+        common.scripted.idle = timeouts.idle
+        common.catalogue.configure(common.configs)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent]:
         """The usage of the terminal event has the cost, where it is known, and is noted in the ledger."""
@@ -111,107 +132,103 @@ class ModelRegistry:
                 yield event
 
     def limits(self, model: str) -> ModelLimits:
-        return self._catalogue.traits(model).limits
+        return self._common.catalogue.traits(model).limits
 
     def problem(self, model: str) -> Unusable | None:
         """Why no request to this model can succeed, as far as can be told without asking anybody."""
         name, _, rest = model.partition("/")
         if not rest or name not in self.providers:
             return Unusable("unknownModel", self._unknown(model))
-        config = self._configs.get(name)
+        config = self._common.configs.get(name)
         if config is not None and config.needs_key and self._credentials.hopeless(config):
-            return Unusable("noCredentials", _needs_key(config))
+            return Unusable("noCredentials", needs_key(config))
         return None
 
     def key_source(self, model: str) -> KeySource | None:
         """Where the key for a model comes from, as far as it is known by now."""
-        name = model.partition("/")[0]
-        made, config = self._made.get(name), self._configs.get(name)
-        if made is not None and made.config is config:
-            return made.credential.source if made.credential is not None else None
-        return self._credentials.source(config) if config is not None else None
+        config = self._common.configs.get(model.partition("/")[0])
+        return self._made(config).key_source(config) if config is not None else None
 
     async def offers(self, provider: str | None = None) -> list[Offer]:
         """One provider with all its models, or all providers, and the models of those that can be used.
 
         May ask the keyring, and servers on this machine for their models.
         """
-        await self._catalogue.load()
-        chosen = [config for name, config in self._configs.items() if provider in (None, name)]
+        await self._common.catalogue.load()
+        chosen = [config for name, config in self._common.configs.items() if provider in (None, name)]
         return list(await asyncio.gather(*(self._offer(config, whole=bool(provider)) for config in chosen)))
 
+    def warm_up(self, model: str) -> None:
+        """`warm` in the background, once for each provider; ended by `aclose`."""
+        name = model.partition("/")[0]
+        if name not in self._warming:
+            self._warming[name] = asyncio.create_task(self._warmed(model))
+
     async def warm(self, model: str) -> None:
-        """Load what the first request to this model would have to wait for."""
-        with contextlib.suppress(_NoProvider, KeyMissing):
-            await (await self._provider(model)).warm()
+        """Load what the first request to this model would have to wait for.
+
+        Nothing is run or asked for a key, and nobody is connected to.
+        """
+        config = self._common.configs.get(model.partition("/")[0])
+        if config is None or self._credentials.is_quiet(config):
+            with contextlib.suppress(_NoProvider, KeyMissing):
+                await (await self._provider(model)).warm()
 
     async def aclose(self) -> None:
-        providers = [*self._retired, *(made.provider for made in self._made.values()), self._scripted]
-        for provider in providers:
-            await provider.aclose()
+        for task in self._warming.values():
+            task.cancel()
+        await asyncio.gather(*self._warming.values(), return_exceptions=True)
+        for registry in self._with_keys:
+            await registry.aclose()
+        await self._own.aclose()
+        if self._others is self._own:
+            await self._common.scripted.aclose()
 
     async def _provider(self, model: str) -> Provider:
         """Raises `_NoProvider` and `KeyMissing`."""
         name, _, rest = model.partition("/")
         if rest and name == _SCRIPTED:
-            return self._scripted
-        config = self._configs.get(name) if rest else None
+            return self._common.scripted
+        config = self._common.configs.get(name) if rest else None
         if config is None:
             raise _NoProvider(self._unknown(model))
         if not config.on_this_machine:
-            self._catalogue.start()
-        timeouts = self._limits_in_time(config)
-        async with self._making.setdefault(name, asyncio.Lock()):
-            made = self._made.get(name)
-            if made is None or made.config is not config or made.timeouts != timeouts:
-                made = await self._make(config, timeouts)
-        return made.provider
+            self._common.catalogue.start()
+        return await self._made(config).of(config, self._limits_in_time(config))
 
-    async def _make(self, config: ProviderConfig, timeouts: Timeouts) -> _Made:
-        credential = await self._credentials.find(config)
-        if credential is None and config.needs_key:
-            raise KeyMissing(_needs_key(config))
-        traits = self._catalogue.traits
-        provider = await asyncio.to_thread(
-            make_provider, config, credential, timeouts=timeouts, traits=traits
-        )
-        self._retire(config.name)
-        made = self._made[config.name] = _Made(config, timeouts, credential, provider)
-        return made
+    def _made(self, config: ProviderConfig) -> MadeProviders:
+        found = self._credentials.at_hand(config)
+        return self._own if found is not None and found.source == "dotenv" else self._others
 
-    def _retire(self, name: str) -> None:
-        # Not closed yet: an answer may still be coming in on it.
-        made = self._made.pop(name, None)
-        if made is not None:
-            self._retired.append(made.provider)
+    async def _warmed(self, model: str) -> None:
+        try:
+            await self.warm(model)
+        except Exception as error:
+            logger.info("%s could not be loaded ahead: %s", model, type(error).__name__)
 
     def _limits_in_time(self, config: ProviderConfig) -> Timeouts:
+        timeouts = self._common.timeouts
         return Timeouts(
-            config.connect or self._timeouts.connect,
-            config.idle or max(config.patience, self._timeouts.idle),
+            config.connect or timeouts.connect, config.idle or max(config.patience, timeouts.idle)
         )
 
     async def _ended(self, event: Finished | Failed, request: ModelRequest) -> Finished | Failed:
-        made = self._made.get(request.model.partition("/")[0])
-        if isinstance(event, Failed) and event.error.kind == "auth" and made is not None:
-            self._forget_key(made)
+        config = self._common.configs.get(request.model.partition("/")[0])
+        if isinstance(event, Failed) and event.error.kind == "auth" and config is not None:
+            self._made(config).key_refused(config.name)
         if event.usage is not None:
             event = replace(event, usage=await self._priced(event.usage, request.model))
         self.ledger.add(request.session_id, request.model, request.purpose, event.usage)
         return event
 
-    def _forget_key(self, made: _Made) -> None:
-        """A refused key that can change while we run is asked for again at the next request."""
-        if made.credential is not None and made.credential.source in ("command", "keyring"):
-            self._retire(made.config.name)
-
     async def _priced(self, usage: Usage, model: str) -> Usage:
         if usage.cost is not None:
             return usage
+        catalogue = self._common.catalogue
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_PRICE_WAIT):
-                await self._catalogue.started()
-        return replace(usage, cost=self._catalogue.cost(model, usage))
+                await catalogue.started()
+        return replace(usage, cost=catalogue.cost(model, usage))
 
     async def _offer(self, config: ProviderConfig, *, whole: bool) -> Offer:
         source, reason, running = self._credentials.source(config), None, tuple[str, ...]()
@@ -219,21 +236,15 @@ class ModelRegistry:
             if source is None and config.needs_key:
                 found = await self._credentials.find(config)
                 source = found.source if found is not None else None
-                reason = None if found is not None else _needs_key(config)
+                reason = None if found is not None else needs_key(config)
             elif config.on_this_machine:
-                running = await running_models(config, self._key_at_hand(config))
+                running = await running_models(config, self._made(config).key_at_hand(config))
         except (KeyMissing, NotRunning) as error:
             reason = str(error)
         if reason is not None and not whole:
             return Offer(config.name, source, reason)
-        models = await asyncio.to_thread(self._catalogue.offered, config.name, running)
+        models = await asyncio.to_thread(self._common.catalogue.offered, config.name, running)
         return Offer(config.name, source, reason, tuple(models))
-
-    def _key_at_hand(self, config: ProviderConfig) -> str:
-        """The key, where nothing has to be run for it."""
-        made = self._made.get(config.name)
-        credential = self._credentials.at_hand(config) or (made.credential if made is not None else None)
-        return credential.key if credential is not None else ""
 
     def _unknown(self, model: str) -> str:
         known = ", ".join(sorted(self.providers))
@@ -244,27 +255,17 @@ class _NoProvider(Exception):
     """That there is none of the name, as a sentence."""
 
 
-def _needs_key(config: ProviderConfig) -> str:
-    variable = f"set {config.key_name}, or " if config.key_name else ""
-    section = f"[providers.{config.name}]"
-    return f"{config.name} needs a key: {variable}give a key or keyCommand in {section} of your config.toml."
-
-
 def default_registry(
     environment: Mapping[str, str],
     *,
     timeouts: Timeouts | None = None,
     settings: JsonObject | None = None,
-    dotenv: Mapping[str, str] | None = None,
 ) -> ModelRegistry:
     """The built-in providers and those of `settings`; keys, addresses and the script log come from
-    `environment`, keys also from `dotenv`."""
+    `environment`."""
     timeouts = timeouts or Timeouts()
     log = environment.get("PILOTHOUSE_SCRIPT_LOG")
     configs, _ = read_providers(settings or {}, environment)
-    return ModelRegistry(
-        configs,
-        credentials=Credentials(environment, dotenv=dotenv),
-        timeouts=timeouts,
-        scripted=ScriptedModel(log=Path(log) if log else None, idle=timeouts.idle),
-    )
+    scripted = ScriptedModel(log=Path(log) if log else None, idle=timeouts.idle)
+    common = _Common(configs, timeouts, Catalogue(configs), scripted)
+    return ModelRegistry(common, Credentials(environment))

@@ -24,6 +24,7 @@ from pilothouse_agent.kernel.messages import (
     UserMessage,
 )
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
+from pilothouse_agent.models.continuation import Continuation, LastMade
 from pilothouse_agent.models.history import SettledHistory
 from pilothouse_agent.models.legal import ToolNames, digest, legal_arguments, legal_name
 from pilothouse_agent.models.model_traits import ModelTraits
@@ -72,8 +73,9 @@ class ResponsesRequests:
         self._pieces = _pieces(images=True)
         self._blind_pieces = _pieces(images=False)
         self._history = SettledHistory()
+        self._written = Continuation[_Items]()
         self._names = ToolNames()
-        self._tools: tuple[tuple[ToolSpec, ...], bytes] = ((), b"")
+        self._tools = LastMade(_tools_json)
 
     def names(self, tools: tuple[ToolSpec, ...]) -> Mapping[str, str]:
         """From the names on the wire to the tools' own, where these are not legal there."""
@@ -89,7 +91,7 @@ class ResponsesRequests:
     ) -> bytes:
         """`model` is the name on the wire."""
         traits, conceded = traits or ModelTraits(), conceded or {}
-        tools = self._tools_json(request.tools)
+        tools = self._tools.of(request.tools)
         return b"".join(
             (
                 b'{"model":',
@@ -105,32 +107,46 @@ class ResponsesRequests:
 
     def _items(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> list[bytes]:
         sees = traits.images and "images" not in conceded
-        piece_of = (self._pieces if sees else self._blind_pieces).of
+        pieces = self._pieces if sees else self._blind_pieces
         back = request.model if "thoughts" not in conceded else None
-        items: list[bytes] = []
-        answers = False
-        for message in self._history.settled(request.messages):
-            piece = piece_of(message)
-            wire = piece.own if piece.own and piece.model == back else piece.plain
-            if wire:
-                items.append(wire)
-                answers = piece.answers
-        return [*items, _CONTINUE] if answers else items
+        history = self._history.settled(request.messages)
+        return self._written.of(history, (back, pieces), lambda: _Items(pieces, back)).all()
 
-    def _tools_json(self, tools: tuple[ToolSpec, ...]) -> bytes:
-        if self._tools[0] is not tools:
-            functions: list[JsonValue] = [
-                {
-                    "type": "function",
-                    "name": legal_name(tool.name),
-                    "description": tool.description,
-                    "parameters": object_schema(tool.parameters),
-                    "strict": False,
-                }
-                for tool in tools
-            ]
-            self._tools = (tools, encode(functions) if functions else b"")
-        return self._tools[1]
+
+class _Items:
+    """Of one history for one model, written message by message."""
+
+    def __init__(self, pieces: Pieces[_Piece], back: str | None) -> None:
+        """`back`: the model whose own thinking goes back."""
+        self._pieces = pieces
+        self._back = back
+        self._items: list[bytes] = []
+        self._answers = False
+        """Whether they end with the model's own words."""
+
+    def add(self, message: ModelMessage) -> None:
+        piece = self._pieces.of(message)
+        wire = piece.own if piece.own and piece.model == self._back else piece.plain
+        if wire:
+            self._items.append(wire)
+            self._answers = piece.answers
+
+    def all(self) -> list[bytes]:
+        return [*self._items, _CONTINUE] if self._answers or not self._items else self._items
+
+
+def _tools_json(tools: tuple[ToolSpec, ...]) -> bytes:
+    functions: list[JsonValue] = [
+        {
+            "type": "function",
+            "name": legal_name(tool.name),
+            "description": tool.description,
+            "parameters": object_schema(tool.parameters),
+            "strict": False,
+        }
+        for tool in tools
+    ]
+    return encode(functions) if functions else b""
 
 
 def _options(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -96,6 +97,13 @@ def _object(value: JsonValue) -> JsonObject:
     return value
 
 
+def _folders(value: JsonValue) -> tuple[str, ...]:
+    folders = [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+    if not isinstance(value, list) or len(folders) != len(value) or not all(map(os.path.isabs, folders)):
+        raise ValueError("expected a list of absolute paths of folders")
+    return tuple(folders)
+
+
 _KEYS = (
     Key("model", _model, textual=True),
     Key("thinking", _choice(*get_args(ThinkingLevel)), textual=True),
@@ -119,6 +127,7 @@ _KEYS = (
     Key("queue.steering", _choice("one", "all"), textual=True),
     Key("queue.followUp", _choice("one", "all"), textual=True),
     Key("edits.closedFiles", _choice("auto", "editor", "disk"), textual=True),
+    Key("trust.folders", _folders),
     Key("providers", _object),
     Key("permissions", _object),
     Key("hooks", _object),

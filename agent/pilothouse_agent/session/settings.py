@@ -62,6 +62,8 @@ class Settings:
     queue_follow_up: QueueMode = "one"
     edits_closed_files: ClosedFiles = "auto"
     """Where files that are not open in the editor are written."""
+    trust_folders: tuple[str, ...] = ()
+    """What is in them, and below, is as good as the user's own word. Absolute."""
     providers: JsonObject | None = None
     permissions: tuple[PermissionSource, ...] = ()
     """One of each layer that has any, since a deny of every layer holds."""
@@ -74,7 +76,8 @@ class Settings:
 
         Keys may be dotted or nested; null counts as absent. What is not taken leaves the old value in
         place. In a workspace that is not `trusted`, layers that come from it may not loosen the mode,
-        name providers or hooks; what their permissions allow is left out later.
+        name providers or hooks; what their permissions allow is left out later. No such layer may say
+        what is trusted.
         """
         changes: dict[str, Any] = {}
         problems: list[str] = []
@@ -113,6 +116,11 @@ class Settings:
 
     def _taken(self, field: str, value: Any, layer: Layer, *, guarded: bool) -> Any:
         """The new value of a field. Raises `ValueError` when the layer may not set it."""
+        if field == "trust_folders" and layer.comes_from_workspace:
+            raise ValueError(
+                f"the {layer} settings may never set this; it may stand in your own config.toml, in the "
+                "environment or on the command line."
+            )
         if guarded and (
             field in ("providers", "hooks")
             or (field == "mode" and cast("ApprovalMode", value).is_looser_than(self.mode))
@@ -129,7 +137,7 @@ class Settings:
 
     def _kept(self, field: str) -> str:
         value = getattr(self, field)
-        if field in ("providers", "permissions", "hooks"):
+        if field in ("providers", "permissions", "hooks", "trust_folders"):
             return "It is ignored."
         return f"It stays {'unset' if value is None else value}."
 

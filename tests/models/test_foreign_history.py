@@ -1,0 +1,61 @@
+"""Histories that a format has no place for as they are."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pilothouse_agent.kernel.json_types import JsonObject
+from pilothouse_agent.kernel.messages import ToolCall
+from pilothouse_agent.kernel.request import ModelRequest
+from pilothouse_agent.models.anthropic_request import AnthropicRequests
+from pilothouse_agent.models.chat_dialect import ChatDialect
+from pilothouse_agent.models.chat_request import ChatRequests
+from pilothouse_agent.models.model_traits import ModelTraits
+from pilothouse_agent.models.responses_request import ResponsesRequests
+from support.asking import assistant, model_request, tool_result
+
+UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+SIGNED: JsonObject = {"google": {"thought_signature": "c2ln"}}
+
+
+def _body(requests: Any, request: ModelRequest) -> Any:
+    return json.loads(requests.body(request, model="m", traits=ModelTraits()))
+
+
+@pytest.mark.parametrize("requests", [ChatRequests(), AnthropicRequests(), ResponsesRequests()])
+def test_a_history_without_anything_in_it_still_asks(requests: Any) -> None:
+    request = ModelRequest("s1", "turn", "p/m", "Be brief.", (assistant("  "),), ())
+    body = _body(requests, request)
+    messages = [message for message in body.get("messages") or body["input"] if message["role"] != "system"]
+    assert [message["role"] for message in messages] == ["user"]
+    assert "Go on." in json.dumps(messages)
+
+
+@pytest.mark.parametrize(
+    ("model", "extras"),
+    [
+        ("gemini/gemini-3-pro", [UNSIGNED, None]),
+        ("gemini/gemini-10-pro", [UNSIGNED, None]),
+        ("gemini/gemini-2.5-pro", [None, None]),
+        ("gemini/signing", [SIGNED, None]),
+    ],
+)
+def test_the_first_call_of_another_model_tells_that_it_has_no_signature(
+    model: str, extras: list[Any]
+) -> None:
+    own: JsonObject = {"extra_content": SIGNED, "model": "gemini/signing"}
+    calls = ToolCall("c1", "read", {}, extra=own), ToolCall("c2", "read", {})
+    request = model_request(assistant(*calls), tool_result("c1", "a"), tool_result("c2", "b"), model=model)
+    body = _body(ChatRequests(ChatDialect(schema="reduced")), request)
+    answer = next(message for message in body["messages"] if message["role"] == "assistant")
+    assert [call.get("extra_content") for call in answer["tool_calls"]] == extras
+
+
+def test_servers_of_others_never_see_a_word_of_signatures() -> None:
+    request = model_request(
+        assistant(ToolCall("c1", "read", {})), tool_result("c1", "a"), model="p/gemini-3-pro"
+    )
+    assert "signature" not in json.dumps(_body(ChatRequests(), request))
