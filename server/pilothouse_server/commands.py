@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from pilothouse_server import command_names
+from pilothouse_server.faults import invalid
 from pilothouse_server.protocol import Wire
-from pilothouse_server.sessions import invalid
 
 __all__ = [
     "AbortArguments",

@@ -20,10 +20,11 @@ from pilothouse_server.chat_text import asks_to_send
 from pilothouse_server.command_table import register_commands
 from pilothouse_server.document import Document, DocumentEvent
 from pilothouse_server.editor_side import EditorSide
+from pilothouse_server.faults import fault
 from pilothouse_server.handshake import Client
 from pilothouse_server.offered_actions import OfferedActions
 from pilothouse_server.protocol_undo import RewindResult
-from pilothouse_server.sessions import Sessions, fault
+from pilothouse_server.sessions import Sessions
 from pilothouse_server.transport.faults import REQUEST_FAILED, ClientGone, RequestFault
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.typed import Methods
@@ -157,7 +158,7 @@ class PlainDoor:
             folders = self._editor.folders.paths
             if not folders:
                 raise RequestFault(REQUEST_FAILED, "Open a folder first: the chat is kept in it.")
-            files = self._sessions.quiet_files()
+            files = self._sessions.files.quiet()
             document = ChatDocument(folders[0], files, self._editor.documents, complain=self._complain)
             self._chat = Chat(document, self._sessions)
         return self._chat

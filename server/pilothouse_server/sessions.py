@@ -11,37 +11,35 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from pilothouse_agent.files.disk_files import DiskFiles
 from pilothouse_agent.files.journal import ChangeJournal
-from pilothouse_agent.files.open_files import OpenFiles
-from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.files.rewind import Rewound, rewind
-from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.ports import Approver
-from pilothouse_agent.models.connection import Timeouts
-from pilothouse_agent.models.provider_reader import read_providers
-from pilothouse_agent.models.registry import ModelRegistry, default_registry
+from pilothouse_agent.models.registry import ModelRegistry
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.agent_session import AgentSession
 from pilothouse_agent.session.create import SessionOptions, create_session
 from pilothouse_agent.session.places import changes_file
 from pilothouse_agent.session.settings import Settings
+from pilothouse_agent.session.trust import is_trusted
 from pilothouse_server import protocol
 from pilothouse_server.approvals import ClientApprover, CommandApprover, MessageApprover
 from pilothouse_server.bridge import Bridge
 from pilothouse_server.client_extras import ClientExtras
 from pilothouse_server.clients import profile_of
+from pilothouse_server.closed_files import NOT_DECLARED
 from pilothouse_server.document_uris import path_of
-from pilothouse_server.editor_files import EditorFiles
 from pilothouse_server.editor_side import EditorSide
 from pilothouse_server.event_stream import EventStream
+from pilothouse_server.faults import fault, invalid
 from pilothouse_server.handshake import Client
 from pilothouse_server.progress import RunProgress
 from pilothouse_server.prompt_note import prompt_note
-from pilothouse_server.transport.rpc import INVALID_PARAMS, RequestFault, Rpc
+from pilothouse_server.session_files import SessionFiles
+from pilothouse_server.session_models import SessionModels
+from pilothouse_server.transport.rpc import Rpc
 
-__all__ = ["Sessions", "fault", "invalid"]
+__all__ = ["Sessions"]
 
 logger = logging.getLogger(__name__)
 
@@ -49,8 +47,11 @@ logger = logging.getLogger(__name__)
 @dataclass(slots=True)
 class _Open:
     session: AgentSession
+    models: ModelRegistry
+    """With the keys this session may use."""
     stream: EventStream
     progress: RunProgress
+    told_of_route: bool = False
 
 
 class Sessions:
@@ -68,15 +69,20 @@ class Sessions:
     ) -> None:
         self.epoch = secrets.token_hex(4)
         self.settings = settings
-        self.models: ModelRegistry = default_registry(environment, timeouts=_limits(settings))
         self._rpc = rpc
         self._environment = environment
-        self._configure_models(settings)
+        self._models = SessionModels(environment, settings)
         self._client = client
         self._profile = profile_of(client)
         self._features = features
         self._editor = editor
-        self._queue = WriteQueue()
+        self.files = SessionFiles(
+            rpc,
+            editor.documents,
+            profile=self._profile,
+            features=features,
+            settings=lambda: self.settings,
+        )
         self._one_message = asyncio.Lock()
         self._extras = ClientExtras(
             rpc,
@@ -99,6 +105,18 @@ class Sessions:
             raise fault(protocol.UNKNOWN_SESSION, f"There is no session {session_id!r} in this server.")
         return entry.session
 
+    @property
+    def models(self) -> ModelRegistry:
+        """As all sessions may use them."""
+        return self._models.shared
+
+    def models_of(self, session_id: str | None) -> ModelRegistry:
+        """As the session may use them; without one, as all may. Raises the `unknownSession` fault."""
+        if session_id is None:
+            return self.models
+        self.get(session_id)
+        return self._open[session_id].models
+
     def stream(self, session_id: str) -> EventStream:
         """Its events, none of them waiting without a number. Raises the `unknownSession` fault."""
         self.get(session_id)
@@ -113,34 +131,43 @@ class Sessions:
         model: str | None = None,
         mode: str | None = None,
         by_commands: bool = False,
+        for_prompt: bool = False,
     ) -> AgentSession:
         """`by_commands`: the user can answer questions by commands, however else they are asked.
 
-        Raises a fault for a folder that is not there, an unknown mode, an unknown model or none, or
-        when the server is ending."""
+        Raises a fault for a folder that is not there, an unknown mode, an unknown model or none, when
+        the server is ending, and, when it is `for_prompt`, for a model that no request to can succeed.
+        """
         session_id = f"session_{secrets.token_hex(6)}"
-        chosen, approver = self._model(model), self._approver(session_id, by_commands=by_commands)
+        chosen, approver = self._models.chosen(model), self._approver(session_id, by_commands=by_commands)
         approval_mode = _mode(mode) if mode else self.settings.mode
 
-        def make() -> tuple[AgentSession, list[str]]:
+        def make() -> tuple[AgentSession, ModelRegistry, list[str]]:
+            places = self._places(cwd, folders)
+            trusted = is_trusted(places, self.settings.trust_folders)
+            models, problems = self._models.in_folder(places[0]) if trusted else (self.models, [])
+            if for_prompt:
+                self._models.refuse_unusable(chosen, models)
             options = SessionOptions(
                 session_id=session_id,
-                folders=self._places(cwd, folders),
+                folders=places,
                 model=chosen,
                 mode=approval_mode,
                 settings=self.settings,
-                environment=self._child_environment(),
+                environment=self._models.child_environment(),
+                trusted=trusted,
             )
-            return create_session(
+            session, complaints = create_session(
                 options,
-                provider=self.models,
-                queue=self._queue,
+                provider=models,
+                queue=self.files.queue,
                 approver=approver,
-                open_files=self._open_files,
+                open_files=self.files.open_files,
                 extras=partial(self._extras.of_session, session_id),
             )
+            return session, models, [*problems, *complaints]
 
-        session, complaints = await asyncio.to_thread(make)
+        session, models, complaints = await asyncio.to_thread(make)
         if self._closed:
             await session.close(0)
             raise fault(protocol.SHUTTING_DOWN, "The server is shutting down.")
@@ -150,9 +177,11 @@ class Sessions:
             session.agent.subscribe(Bridge(stream, self._rpc.outbox))
         if self._client.can("window", "workDoneProgress"):
             session.agent.subscribe(progress)
-        self._open[session_id] = _Open(session, stream, progress)
+        self._open[session_id] = _Open(session, models, stream, progress)
+        models.warm_up(chosen)
         for complaint in complaints:
             session.agent.notify(Notice("warning", complaint, "settings"))
+        self._tell_route(self._open[session_id])
         return session
 
     def note(self, session: AgentSession, context: protocol.PromptContext | None) -> str:
@@ -171,8 +200,9 @@ class Sessions:
             self.get(session_id)
             return Rewound(None)
         folder = next(iter(self._editor.folders.paths), os.sep)
+        files = await asyncio.to_thread(self.files.in_folder, folder)
         async with self._undo:
-            return await rewind(self.files(folder), journal, run_id, merge=merge)
+            return await rewind(files, journal, run_id, merge=merge)
 
     def _journal(self, session_id: str) -> ChangeJournal | None:
         try:
@@ -180,28 +210,6 @@ class Sessions:
         except ValueError:
             return None
         return journal if journal.exists else None
-
-    def files(self, folder: str) -> DiskFiles:
-        """Files for a change that is no model's, in one queue with those of all sessions.
-
-        `folder` shortens paths in messages.
-        """
-        workspace = Workspace([folder])
-        return DiskFiles(
-            self._queue,
-            display=workspace.display,
-            write_limit=self.settings.tools_write_limit,
-            open_files=self._open_files(workspace),
-        )
-
-    def quiet_files(self) -> DiskFiles:
-        """The same, for changes that editors are to show no names of; messages name whole paths."""
-        documents, profile = self._editor.documents, self._profile
-        return DiskFiles(
-            self._queue,
-            write_limit=self.settings.tools_write_limit,
-            open_files=EditorFiles(self._rpc, documents, profile=profile, labelled=False),
-        )
 
     async def close(self, limit: float) -> None:
         """End every session; each is given `limit` seconds, all at the same time."""
@@ -214,37 +222,25 @@ class Sessions:
 
     def configure(self, settings: Settings) -> None:
         """For new sessions, and for the next runs of those that are open."""
-        if (settings.providers, _limits(settings)) != (self.settings.providers, _limits(self.settings)):
-            self._configure_models(settings)
+        self._models.configure(settings)
         self.settings = settings
         for entry in self._open.values():
             entry.session.configure(settings)
+            self._tell_route(entry)
 
-    def refuse_unusable(self, model: str) -> None:
-        """Raises the fault that says why no request to this model can succeed."""
-        if problem := self.models.problem(model):
-            unknown = problem.kind == "unknownModel"
-            raise fault(protocol.UNKNOWN_MODEL if unknown else protocol.NO_CREDENTIALS, problem.message)
+    def refuse_unusable(self, model: str, session_id: str) -> None:
+        """Raises the fault that says why no request of the session to this model can succeed."""
+        self._models.refuse_unusable(model, self.models_of(session_id))
 
     def cancel_progress(self, token: object) -> None:
         for entry in self._open.values():
             entry.progress.cancel(token)
 
-    def _configure_models(self, settings: Settings) -> None:
-        configs, problems = read_providers(settings.providers or {}, self._environment)
-        self.models.configure(configs, _limits(settings))
-        for problem in problems:
-            logger.warning("In the settings, %s", problem)
-
-    def _child_environment(self) -> dict[str, str]:
-        """What the session's programs may see, as far as the models know."""
-        secret = self.models.secret_variables
-        return {name: value for name, value in self._environment.items() if name not in secret}
-
-    def _open_files(self, workspace: Workspace) -> OpenFiles:
-        return EditorFiles(
-            self._rpc, self._editor.documents, profile=self._profile, display=workspace.display
-        )
+    def _tell_route(self, entry: _Open) -> None:
+        """Once a session, when the setting asks for what this client cannot do."""
+        if self.files.miss_their_setting and not entry.told_of_route:
+            entry.told_of_route = True
+            entry.session.agent.notify(Notice("warning", NOT_DECLARED, "settings"))
 
     def _places(self, cwd: str | None, folders: Sequence[str]) -> tuple[str, ...]:
         """The session's folders: those asked for, else the workspace's."""
@@ -262,26 +258,6 @@ class Sessions:
             return MessageApprover(self._rpc, self._one_message)
         return CommandApprover() if by_commands else None
 
-    def _model(self, model: str | None) -> str:
-        chosen = model or self.settings.model
-        if not chosen:
-            text = (
-                "No model is chosen. Name one in the request, in the setting `model`, or in PILOTHOUSE_MODEL."
-            )
-            raise fault(protocol.UNKNOWN_MODEL, text)
-        problem = self.models.problem(chosen)
-        if problem is not None and problem.kind == "unknownModel":
-            raise fault(protocol.UNKNOWN_MODEL, problem.message)
-        return chosen
-
-
-def _limits(settings: Settings) -> Timeouts:
-    return Timeouts(settings.model_connect_timeout, settings.model_idle_timeout)
-
-
-def fault(kind: protocol.ErrorKindCode, message: str) -> RequestFault:
-    return RequestFault(kind.code, message, {"kind": kind.kind})
-
 
 def _mode(name: str) -> ApprovalMode:
     try:
@@ -296,8 +272,3 @@ def _folder(place: str) -> str:
     if not Path(path).is_absolute() or not Path(path).is_dir():
         raise invalid("cwd", f"{place!r} is not an absolute path or a file URI of a folder that exists")
     return path
-
-
-def invalid(path: str, message: str) -> RequestFault:
-    violation = {"path": path, "message": message}
-    return RequestFault(INVALID_PARAMS, f"{path}: {message}", {"violations": [violation]})

@@ -7,8 +7,9 @@ from pilothouse_agent.files.uris import path_to_uri
 from pilothouse_agent.kernel.errors import AgentBusy
 from pilothouse_server import method_names as names
 from pilothouse_server import protocol
+from pilothouse_server.faults import fault, invalid
 from pilothouse_server.protocol_undo import RewindParams, RewindResult, RewoundModel
-from pilothouse_server.sessions import Sessions, fault, invalid
+from pilothouse_server.sessions import Sessions
 from pilothouse_server.transport.rpc import Waiting
 from pilothouse_server.typed import Methods
 
