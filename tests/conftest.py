@@ -10,8 +10,10 @@ from blockbuster import BlockBuster, blockbuster_ctx
 
 
 def pytest_configure() -> None:
-    # Whoever starts the tests may have it ignored (nohup does), and children would inherit that.
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    # Whoever starts the tests may have some ignored (nohup and `&` do), and children would inherit that.
+    for number, heard in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, heard)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -19,7 +19,6 @@ from pilothouse_server.disk_look import same_text
 from pilothouse_server.document import Document
 from pilothouse_server.documents import Documents
 from pilothouse_server.edit_request import EditRequest, Limits, Outcome
-from pilothouse_server.positions import Encoding
 from pilothouse_server.round_trip import round_trip_fault
 from pilothouse_server.text_edits import TextEdit, in_own_line_ends, text_edits
 from pilothouse_server.transport.rpc import Rpc
@@ -34,7 +33,6 @@ _UNEXPLAINED = 2
 class _Place(NamedTuple):
     """A file as it was when a call began."""
 
-    path: str
     shown: str
     """As messages name it."""
     exists: bool
@@ -83,14 +81,11 @@ class EditorFiles:
         return _file(path, self._document(path, self._show(path)).peek())
 
     async def change(self, path: str, change: TextChange, scope: WriteScope) -> FileChange:
-        place = await asyncio.to_thread(self._look, path, whole=True)
-        document = self._document(path, place.shown)
-        self._refuse_unfit(document, place)
         refusal, unexplained = "", 0
         for _ in range(_TRIES):
             if refusal and scope.signal.aborted:
-                raise _unchanged(place, f"{refusal}, and the run was aborted before another try")
-            outcome = await self._once(document, place, change, scope)
+                raise await self._unchanged(path, f"{refusal}, and the run was aborted before another try")
+            outcome = await self._once(path, change, scope)
             if isinstance(outcome, FileChange):
                 return outcome
             if outcome is not None:
@@ -98,8 +93,7 @@ class EditorFiles:
                 unexplained += not outcome.explained
             if unexplained == _UNEXPLAINED:
                 break
-            document = self._document(path, place.shown)
-        raise _unchanged(place, refusal or "its text changes all the time")
+        raise await self._unchanged(path, refusal or "its text changes all the time")
 
     async def refuse_unsaved(self, paths: Sequence[str]) -> None:
         for path in paths:
@@ -127,12 +121,11 @@ class EditorFiles:
             await document.changed(document.version, self._limits.retry)
         return document.closed or same_text(document.text, text)
 
-    async def _once(
-        self, document: Document, place: _Place, change: TextChange, scope: WriteScope
-    ) -> FileChange | Outcome | None:
+    async def _once(self, path: str, change: TextChange, scope: WriteScope) -> FileChange | Outcome | None:
         """One try: the change when it was seen, a refusal, or None when the text moved on meanwhile."""
-        version, text, path = document.version, document.text, place.path
-        planned = await asyncio.to_thread(_planned, change, _file(path, text), document.encoding)
+        document = await self._trusted(path)
+        version, text = document.version, document.text
+        planned = await asyncio.to_thread(self._planned, document, path, text, change)
         if planned is None:
             return FileChange(path, "modify", "editor", text, text)
         expected, edits = planned
@@ -149,14 +142,26 @@ class EditorFiles:
             return FileChange(path, "modify", "editor", text, outcome.text)
         if outcome.kind == "refused":
             return outcome
-        raise _failed(document, place, outcome)
+        raise _failed(document, await asyncio.to_thread(self._show, path), outcome)
+
+    def _planned(
+        self, document: Document, path: str, text: str, change: TextChange
+    ) -> tuple[str, tuple[TextEdit, ...]] | None:
+        """The text wanted and the edits that make it; None when it is there already.
+
+        Blocks: the look at the disk and the work share a thread, since changing threads is dear.
+        """
+        self._refuse_unfit(document, self._look(path, whole=True), text)
+        wanted = in_own_line_ends(change(_file(path, text)), text)
+        edits = text_edits(text, wanted, document.encoding)
+        return (wanted, edits) if edits else None
 
     def _look(self, path: str, *, whole: bool = False) -> _Place:
         """Blocks: call in a thread."""
         data = _bytes(path) if whole else None
-        return _Place(path, self._show(path), os.path.lexists(path), data)
+        return _Place(self._show(path), os.path.lexists(path), data)
 
-    def _refuse_unfit(self, document: Document, place: _Place) -> None:
+    def _refuse_unfit(self, document: Document, place: _Place, text: str) -> None:
         """Steps 1 and 2: a file that is gone, or that the editor would ruin in saving."""
         if not self._profile.takes_edits:
             raise ToolError(
@@ -164,8 +169,19 @@ class EditorFiles:
                 "was done. Ask the user to save it first."
             )
         _refuse_deleted(document, place)
-        if fault := round_trip_fault(document.text, place.data, shown=place.shown):
+        if fault := round_trip_fault(text, place.data, shown=place.shown):
             raise ToolError(fault)
+
+    async def _trusted(self, path: str) -> Document:
+        """As `_document`, naming the file only when it must."""
+        found = self._documents.of_path(path)
+        if len(found) == 1 and not found[0].doubt:
+            return found[0]
+        return self._document(path, await asyncio.to_thread(self._show, path))
+
+    async def _unchanged(self, path: str, why: str) -> ToolError:
+        shown = await asyncio.to_thread(self._show, path)
+        return ToolError(f"{shown} was not changed: {why}. The edit has not been made.")
 
     def _document(self, path: str, shown: str) -> Document:
         """The one open document of a file, when its text can be trusted."""
@@ -194,32 +210,19 @@ def _refuse_deleted(document: Document, place: _Place) -> None:
         )
 
 
-def _unchanged(place: _Place, why: str) -> ToolError:
-    return ToolError(f"{place.shown} was not changed: {why}. The edit has not been made.")
-
-
-def _failed(document: Document, place: _Place, outcome: Outcome) -> ToolError:
+def _failed(document: Document, shown: str, outcome: Outcome) -> ToolError:
     if outcome.kind == "otherwise":
         return ToolError(
-            f"The editor says that it took the edit of {place.shown}, {outcome.reason}. Read it again before "
+            f"The editor says that it took the edit of {shown}, {outcome.reason}. Read it again before "
             "it is changed."
         )
-    sent = f"Outcome unknown: an edit of {place.shown} was sent, and {outcome.reason}."
+    sent = f"Outcome unknown: an edit of {shown} was sent, and {outcome.reason}."
     if document.closed:
         return ToolError(f"{sent} Read it again before it is changed.")
     document.unsettle(f"an edit was sent, and {outcome.reason}")
     return ToolError(
         f"{sent} It is not changed again until the editor has told its text. Read it before going on."
     )
-
-
-def _planned(
-    change: TextChange, file: FileText, encoding: Encoding
-) -> tuple[str, tuple[TextEdit, ...]] | None:
-    """The text wanted and the edits that make it; None when it is there already. Runs in a thread."""
-    wanted = in_own_line_ends(change(file), file.text)
-    edits = text_edits(file.text, wanted, encoding)
-    return (wanted, edits) if edits else None
 
 
 def _may_be_unsaved(document: Document) -> bool:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilothouse_agent.files.record import ReadRecord, Spans, add_span, carry_over
+from pilothouse_agent.files.record import CarryingOver, ReadRecord, Spans, add_span, carry_over
+from pilothouse_agent.kernel.ports import FileChange, FileText
 
 TEXT = "1\n2\n3\n4\n"
 SPANS = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), max_size=6)
@@ -112,3 +113,29 @@ def test_of_the_lines_that_stay_those_are_known_that_were(lines: list[tuple[str,
     known = spans_of({number for number, (_, known) in enumerate(old, start=1) if known})
     expected = spans_of({number for number, (_, known) in enumerate(new, start=1) if known})
     assert carry_over(known, before, after) == expected
+
+
+@pytest.mark.covers("F3")
+def test_a_change_tells_what_will_be_known_of_just_the_text_it_made_last() -> None:
+    record = ReadRecord()
+    record.note("/a", TEXT, ((2, 3),))
+    change = CarryingOver(
+        record, "/a", lambda file: file.text.replace("3", "a\nb") if file else "", whole=False
+    )
+    change(FileText("/a", "elsewhere\n3\n", "utf-8"))
+    made = change(FileText("/a", TEXT, "utf-8"))
+
+    def as_made(before: str, after: str) -> Spans | None:
+        return change.known(FileChange("/a", "modify", "editor", before, after))
+
+    assert made == "1\n2\na\nb\n4\n"
+    assert as_made(TEXT, made) == ((2, 4),)
+    assert as_made(TEXT, "1\n2\na\nb\nc\n4\n") is None
+    assert as_made("elsewhere\n3\n", "elsewhere\na\nb\n") is None
+
+
+@pytest.mark.covers("F3")
+def test_of_a_text_that_the_model_writes_whole_all_will_be_known() -> None:
+    change = CarryingOver(ReadRecord(), "/a", lambda _: TEXT, whole=True)
+
+    assert change.known(FileChange("/a", "create", "editor", None, change(None))) == ((1, 4),)

@@ -77,6 +77,10 @@ def at_work(servers: Nursery, tmp_path: Path) -> Iterator[AtWork]:
                 "PILOTHOUSE_SCRIPT_LOG": str(tmp_path / "requests"),
             }
             client = clients.enter_context(servers.started(tmp_path / "home", variables))
+            if WAIT in turns:
+                # Only a server that ends by itself ends its commands.
+                clients.callback(client.ended)
+                clients.callback(client.close_input)
             return Work(client, StrictEditor(client, name, project), project)
 
         yield begin

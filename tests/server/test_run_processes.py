@@ -212,11 +212,15 @@ def test_a_reader_that_stops_reading_does_not_hold_up_a_second_signal(tmp_path: 
         "from pilothouse_server.run.options import RunOptions;"
         f"sys.exit(run_prompt(RunOptions('Hi', Path('/'), json=True), server={server!r}))"
     )
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+    )
     assert process.stdout is not None
-    with process.stdout:
+    assert process.stderr is not None
+    with process.stdout, process.stderr:
         assert process.stdout.read(1) == b"{"
         process.send_signal(signal.SIGTERM)
+        assert process.stderr.readline().startswith(b"pilothouse: stopping")
         process.send_signal(signal.SIGINT)
 
         assert process.wait(20) == 143

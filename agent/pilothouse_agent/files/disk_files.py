@@ -19,7 +19,7 @@ from pilothouse_agent.files.lines import fit_line_ends
 from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.planned import PlannedTexts
 from pilothouse_agent.files.queue import WriteQueue
-from pilothouse_agent.files.record import ReadRecord
+from pilothouse_agent.files.record import CarryingOver, ReadRecord, Spans
 from pilothouse_agent.files.recorder import ChangeRecorder, Remains
 from pilothouse_agent.files.through_editor import Made, ThroughEditor
 from pilothouse_agent.kernel.ports import FileChange, FileText, PlannedFiles, TextChange, WriteScope
@@ -187,11 +187,10 @@ class DiskFiles:
     async def _changed(
         self, real: str, change: TextChange, resolve: _Resolve, scope: WriteScope, *, whole: bool
     ) -> FileChange:
-        if (done := await self._changed_by_editor(real, change, scope, create=whole)) is not None:
+        carrying = CarryingOver(self.record, real, change, whole=whole)
+        if (done := await self._changed_by_editor(real, carrying, scope, create=whole)) is not None:
             await self._record(_Done(done, lambda _: None), scope)
-            with suppress(TimeoutError):
-                noting = asyncio.to_thread(self.record.note_change, done, whole=whole)
-                await outlast(noting, limit=self._write_limit)
+            await self._note_change(done, carrying.known(done), whole=whole)
             return done
 
         def work(paths: Sequence[str], gate: Gate) -> _Done:
@@ -282,6 +281,14 @@ class DiskFiles:
         with suppress(TimeoutError):
             telling = self._recorder.record(change, scope.call_id, done.remains)
             await outlast(telling, limit=self._write_limit)
+
+    async def _note_change(self, change: FileChange, known: Spans | None, *, whole: bool) -> None:
+        if known is not None:
+            self.record.note(change.path, change.after or "", known)
+            return
+        with suppress(TimeoutError):
+            noting = asyncio.to_thread(self.record.note_change, change, whole=whole)
+            await outlast(noting, limit=self._write_limit)
 
     def _rewrite(self, path: str, change: TextChange, gate: Gate, *, whole: bool) -> _Done:
         before, after = self._texts.rewrite(path, change, gate, create=whole)

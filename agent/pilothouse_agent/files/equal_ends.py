@@ -1,14 +1,13 @@
-"""How much of two texts is equal at their ends: found in large pieces, since most edits are small ones."""
+"""How much of two texts is equal at their ends: found in large pieces, as most edits are small."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable
 
 __all__ = ["equal_end", "equal_ends", "equal_start"]
 
 _PIECE = 4096
-"""Characters that are compared at a time."""
+"""Characters that are compared first; then twice as many each time."""
 
 
 def equal_ends(old: str, new: str) -> tuple[int, int]:
@@ -21,22 +20,27 @@ def equal_ends(old: str, new: str) -> tuple[int, int]:
 
 def equal_start(one: str, other: str) -> int:
     most = min(len(one), len(other))
-    return _equal(most, lambda start, end: one[start:end] == other[start:end])
+    return _equal(most, lambda start, end: one.startswith(other[start:end], start))
 
 
 def equal_end(one: str, other: str, *, most: int) -> int:
     """`most`: characters that may be counted at all."""
+    length, other_length = len(one), len(other)
 
     def same(start: int, end: int) -> bool:
-        return one[len(one) - end : len(one) - start] == other[len(other) - end : len(other) - start]
+        return one.endswith(other[other_length - end : other_length - start], 0, length - start)
 
     return _equal(most, same)
 
 
 def _equal(most: int, same: Callable[[int, int], bool]) -> int:
     """The largest size up to `most` of which each part is the same."""
-    size = 0
-    while size < most and same(size, min(size + _PIECE, most)):
-        size = min(size + _PIECE, most)
-    rest = min(_PIECE, most - size)
-    return size + bisect_left(range(1, rest + 1), True, key=lambda more: not same(size, size + more))
+    size, step = 0, _PIECE
+    while size < most and same(size, min(size + step, most)):
+        size = min(size + step, most)
+        step *= 2
+    while size < most and step > 1:
+        step //= 2
+        if same(size, min(size + step, most)):
+            size += step
+    return size

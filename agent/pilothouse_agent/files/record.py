@@ -6,9 +6,9 @@ from typing import TypeAlias
 
 from pilothouse_agent.files.diff import text_changes
 from pilothouse_agent.files.lines import count_lines
-from pilothouse_agent.kernel.ports import FileChange
+from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange
 
-__all__ = ["ReadRecord", "Spans", "add_span", "carry_over"]
+__all__ = ["CarryingOver", "ReadRecord", "Spans", "add_span", "carry_over"]
 
 Spans: TypeAlias = tuple[tuple[int, int], ...]
 """Known lines: rising ranges from 1, both ends included, neither touching nor overlapping."""
@@ -83,6 +83,32 @@ class ReadRecord:
     def forget(self, path: str) -> None:
         self._known.pop(path, None)
         self._doubts.discard(path)
+
+
+class CarryingOver:
+    """A text change that works out where it is made, in its thread, what the model will know after it."""
+
+    def __init__(self, record: ReadRecord, path: str, change: TextChange, *, whole: bool) -> None:
+        """`path` is real. `whole`: the model writes all of the text."""
+        self._record = record
+        self._path = path
+        self._change = change
+        self._whole = whole
+        self._made: FileChange | None = None
+        self._known: Spans = ()
+
+    def __call__(self, file: FileText | None) -> str:
+        text = self._change(file)
+        self._made = FileChange(self._path, "modify", "editor", file and file.text, text)
+        self._known = self._record.known_after(self._made, whole=self._whole)
+        return text
+
+    def known(self, change: FileChange) -> Spans | None:
+        """For the change as it came out; None when it is another than was worked out last."""
+        made = self._made
+        if made is None or (made.before, made.after) != (change.before, change.after):
+            return None
+        return self._known
 
 
 def add_span(spans: Spans, first: int, last: int) -> Spans:
