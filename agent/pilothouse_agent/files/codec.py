@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from contextlib import suppress
 from dataclasses import replace
 
 from pilothouse_agent.files.lines import line_at
@@ -96,6 +97,10 @@ def _declared(body: bytes) -> list[str]:
 
 
 def _round_trip(body: bytes, encoding: str) -> str | None:
+    if encoding == "utf-8":
+        # What is strictly valid has one way to be written.
+        with suppress(UnicodeDecodeError):
+            return body.decode("utf-8")
     errors = "surrogatepass" if encoding.startswith("utf") else "strict"
     try:
         text = body.decode(encoding, errors)

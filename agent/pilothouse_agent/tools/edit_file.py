@@ -107,11 +107,11 @@ class EditFileInvocation:
         return Preview((diff,))
 
     async def execute(self, context: ToolContext) -> ToolResult:
-        await self.place.confirm()
         hunks: tuple[Hunk, ...] = ()
 
         def change(file: FileText | None) -> str:
             nonlocal hunks
+            self.place.check()
             old_text = file.text if file else ""
             new_text = self._edited(old_text)
             hunks = diff_texts(old_text, new_text)

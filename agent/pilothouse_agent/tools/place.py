@@ -41,8 +41,12 @@ class Place:
         return tuple(Touch(path) for path in dict.fromkeys((self.own, self.real, *self.new_folders)))
 
     async def confirm(self) -> None:
-        """Raises `ToolError` when the path leads elsewhere than where it was judged and approved."""
-        real = await asyncio.to_thread(os.path.realpath, self.path)
+        """As `check`, in a thread."""
+        await asyncio.to_thread(self.check)
+
+    def check(self) -> None:
+        """Raises `ToolError` when the path leads elsewhere than where it was judged and approved. Blocks."""
+        real = os.path.realpath(self.path)
         if real != self.real:
             raise ToolError(
                 f"{self.shown} led to {self.real} when this call was judged, and leads to {real} now. "
