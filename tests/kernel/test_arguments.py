@@ -19,7 +19,7 @@ JSON = st.recursive(
 OBJECTS = st.dictionaries(st.text(), JSON, max_size=4)
 
 
-@pytest.mark.covers("T5")
+@pytest.mark.covers("T5", "W26", "W27", "W41", "W42")
 @pytest.mark.parametrize(
     ("text", "arguments"),
     [
@@ -38,13 +38,16 @@ OBJECTS = st.dictionaries(st.text(), JSON, max_size=4)
         ('```\n{"a": 1}\n  ```', {"a": 1}),
         ('"{\\"a\\": 1}"', {"a": 1}),
         ('{"a": "```\\n"}', {"a": "```\n"}),
+        ('{"a": "\\ud83d\\ude00 \\ud83d", "\\ude00": 1}', {"a": "😀 \ufffd", "\ufffd": 1}),
+        ('{"a": 1' + "0" * 30 + "}", {"a": 10**30}),
+        ('{"a": "tab\there"}', {"a": "tab\there"}),
     ],
 )
 def test_what_is_unambiguous_is_mended(text: str, arguments: JsonObject) -> None:
     assert parse_arguments(text) == arguments
 
 
-@pytest.mark.covers("T5", "R097", "K43")
+@pytest.mark.covers("T5", "R097", "K43", "W42")
 @pytest.mark.parametrize(
     "text",
     [
@@ -61,6 +64,9 @@ def test_what_is_unambiguous_is_mended(text: str, arguments: JsonObject) -> None
         '{"a": 1} thanks',
         '{"a" 1}',
         "{'a': 1}",
+        "{'a': True, 'b': None}",
+        '{"a": "C:\\d"}',
+        '{"a": 1}<|end|>',
         '{"a": NaN}',
         '{"a": -Infinity}',
         '```json\n{"a": 1',

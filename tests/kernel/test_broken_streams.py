@@ -31,7 +31,7 @@ def part(*steps: Step) -> list[Step]:
     return [Delta("text", 0, "par"), *steps]
 
 
-@pytest.mark.covers("L6", "E3")
+@pytest.mark.covers("L6", "E3", "W164")
 @pytest.mark.parametrize(
     "turn", [part(CUT), part(SILENT), part(BUSY), part()], ids=["cut", "silent", "busy", "no final event"]
 )
@@ -83,7 +83,7 @@ async def test_after_thinking_or_calls_alone_the_same_is_asked_again(steps: list
     assert (tool.ran, result.text, b.agent.state.turn) == ([], "ok", 2)
 
 
-@pytest.mark.covers("L3", "R097")
+@pytest.mark.covers("L3", "R097", "W18", "W53")
 @pytest.mark.parametrize(
     "arguments", ['{"path":"a","con', "", "[1", '{"path":"a",}'], ids=["cut", "none yet", "list", "comma"]
 )
@@ -97,7 +97,7 @@ async def test_a_call_cut_off_in_its_arguments_never_runs_and_nothing_is_invente
     assert b.model.shown[1] == ["U:Hi"]
 
 
-@pytest.mark.covers("L3")
+@pytest.mark.covers("L3", "W18")
 async def test_complete_calls_of_a_broken_answer_get_an_aborted_result() -> None:
     tool = echo_tool()
     first, second = call("c1", "echo", index=1), Delta("toolCall", 2, '{"v":', "c2", "echo")
@@ -163,7 +163,7 @@ async def test_steering_sent_meanwhile_comes_after_the_resume_instruction() -> N
     assert b.model.shown[1:] == [["U:Hi", "A:par (interrupted)", f"U:{RESUME}", "U:S"]]
 
 
-@pytest.mark.covers("L6", "K74", "A3")
+@pytest.mark.covers("L6", "K74", "A3", "W16")
 async def test_an_error_that_is_not_retryable_keeps_the_text_and_ends_the_run() -> None:
     b = bench([Delta("text", 0, "par"), fails("contentFilter", "blocked")], says("never"))
 
@@ -175,7 +175,7 @@ async def test_an_error_that_is_not_retryable_keeps_the_text_and_ends_the_run() 
     assert (result.message.stop_reason, result.message.error) == ("error", result.error)
 
 
-@pytest.mark.covers("L6", "L7", "K76")
+@pytest.mark.covers("L6", "L7", "K76", "W15", "W164")
 async def test_with_nothing_visible_a_stream_without_end_is_retried_in_the_same_turn() -> None:
     b = bench([], says("ok"))
 
@@ -192,7 +192,7 @@ async def test_a_stream_that_never_ends_well_says_so_in_the_end() -> None:
     assert (await b.run("Hi")).error == ENDED
 
 
-@pytest.mark.covers("L7", "K77", "R163")
+@pytest.mark.covers("L7", "K77", "R163", "W20", "W164")
 async def test_a_silent_stream_with_nothing_visible_is_retried() -> None:
     clock = FakeClock()
     b = bench([SILENT], says("ok"), clock=clock)

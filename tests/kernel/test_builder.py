@@ -72,7 +72,7 @@ def test_a_call_is_told_at_its_first_delta_and_its_name_when_it_comes() -> None:
     ]
 
 
-@pytest.mark.covers("T6", "K26")
+@pytest.mark.covers("T6", "K26", "W25")
 @pytest.mark.parametrize("given", [None, "", "c1", "old"])
 def test_a_missing_repeated_or_taken_id_is_replaced_and_the_first_keeps_its_own(given: str | None) -> None:
     b = builder("old")

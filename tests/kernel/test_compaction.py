@@ -48,7 +48,7 @@ class ToNote:
         return Compaction((note, *users[-1:]), "a summary")
 
 
-@pytest.mark.covers("L2", "E3", "S2")
+@pytest.mark.covers("L2", "E3", "S2", "W169")
 async def test_a_history_near_the_limit_is_shortened_before_the_request() -> None:
     b = bench(says("1", usage=FULL), says("2", usage=Usage(100, 1)), compactor=ToNote())
     await b.run("one")

@@ -124,7 +124,7 @@ async def test_call_ids_stay_unique_against_a_loaded_history() -> None:
     assert b.shown[3] == "A: [call1]"
 
 
-@pytest.mark.covers("B3")
+@pytest.mark.covers("B3", "W139")
 def test_the_built_in_conversion_sends_custom_messages_only_when_meant_for_the_model() -> None:
     note = CustomMessage("n", block("note"), NOW, "note")
     rule = CustomMessage("r", block("rule"), NOW, "rule", for_model=True)

@@ -75,7 +75,7 @@ async def test_a_message_that_broke_off_does_not_begin_the_count_anew() -> None:
     assert (result.stop_reason, len(b.model.requests)) == ("error", 5)
 
 
-@pytest.mark.covers("L7", "K80", "K82", "R161")
+@pytest.mark.covers("L7", "K80", "K82", "R161", "W161")
 @pytest.mark.parametrize(
     "kind", ["auth", "permission", "quota", "invalidRequest", "modelNotFound", "contentFilter", "unknown"]
 )
@@ -89,7 +89,7 @@ async def test_lasting_failures_are_told_at_once(kind: ErrorKind) -> None:
     assert (b.clock.sleeps, len(b.model.requests)) == ([], 1)
 
 
-@pytest.mark.covers("L7", "R160")
+@pytest.mark.covers("L7", "R160", "W160")
 async def test_a_retry_after_is_waited_for_in_full_and_told() -> None:
     limited = fails("rateLimit", "slow down", retryable=True, status=429, retry_after=17)
     short = fails("rateLimit", "slow down", retryable=True, status=429, retry_after=0.5)
@@ -104,7 +104,7 @@ async def test_a_retry_after_is_waited_for_in_full_and_told() -> None:
     ]
 
 
-@pytest.mark.covers("L7", "R160")
+@pytest.mark.covers("L7", "R160", "W160")
 async def test_a_retry_after_beyond_the_cap_ends_the_run_and_names_the_time() -> None:
     b = bench([fails("rateLimit", "slow down", retryable=True, retry_after=301)], says("never"))
 

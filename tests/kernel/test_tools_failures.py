@@ -80,7 +80,7 @@ def text(message: ToolResultMessage) -> str:
     return block.text
 
 
-@pytest.mark.covers("T5", "K20", "K27")
+@pytest.mark.covers("T5", "K20", "K27", "W43")
 async def test_an_unknown_tool_is_named_with_those_there_are() -> None:
     message = await result_beside_a_good_call(call("c2", "raed_file"), copy_tool())
 

@@ -40,7 +40,7 @@ async def test_without_calls_the_label_says_how_the_run_ends(label: ProviderStop
     assert b.lines[-1] == f"AE {ending}"
 
 
-@pytest.mark.covers("L4", "K7")
+@pytest.mark.covers("L4", "K7", "W30")
 @pytest.mark.parametrize("label", ["stop", "toolUse"])
 async def test_calls_run_whatever_the_label_of_a_finished_answer(label: ProviderStop) -> None:
     tool = echo_tool()
@@ -51,7 +51,7 @@ async def test_calls_run_whatever_the_label_of_a_finished_answer(label: Provider
     assert (tool.ran, result.text) == ([{}], "done")
 
 
-@pytest.mark.covers("L4", "K42")
+@pytest.mark.covers("L4", "K42", "W30")
 async def test_calls_of_an_answer_cut_at_the_limit_do_not_run_and_the_run_goes_on() -> None:
     tool = echo_tool()
     cut = asks(call("c1", "echo"), call("c2", "echo", '{"v": "cu'), stop="length")
@@ -75,7 +75,7 @@ async def test_calls_of_a_refusal_do_not_run_and_the_run_ends() -> None:
     assert b.shown[2] == "R c1:The answer was refused, so this call did not run.!"
 
 
-@pytest.mark.covers("L4")
+@pytest.mark.covers("L4", "W55")
 async def test_a_pause_asks_again_with_what_was_said() -> None:
     b = bench(says("first", stop="pause"), says("second"))
 
@@ -84,7 +84,7 @@ async def test_a_pause_asks_again_with_what_was_said() -> None:
     assert (result.text, b.model.shown[1]) == ("second", ["U:Hi", "A:first"])
 
 
-@pytest.mark.covers("L4", "K43", "R167")
+@pytest.mark.covers("L4", "K43", "R167", "W30", "W42", "W141")
 async def test_a_call_with_unreadable_arguments_is_an_error_and_its_sibling_runs() -> None:
     tool = echo_tool()
     b = bench(asks(call("c1", "echo", '{"v": "a'), call("c2", "echo", {"v": "b"})), says("ok"), tools=[tool])

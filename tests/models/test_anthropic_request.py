@@ -79,6 +79,7 @@ def _opaque(block: Any, model: str = MODEL) -> ThinkingBlock:
     return ThinkingBlock("", None, {"model": model, "block": block}, "anthropic")
 
 
+@pytest.mark.covers("W132", "W137")
 def test_a_request_goes_out_as_the_format_asks_with_marks_for_the_cache() -> None:
     history = user("Hi"), assistant("Hello"), user("a", "b")
     request = model_request(*history, model=MODEL, system="Be brief.", tools=(READ,))
@@ -97,6 +98,7 @@ def test_a_request_goes_out_as_the_format_asks_with_marks_for_the_cache() -> Non
     }
 
 
+@pytest.mark.covers("W108")
 def test_all_results_of_a_batch_and_what_the_user_adds_are_one_message() -> None:
     turn = assistant("Reading.", _call(), _call("c2"))
     failed = ToolResultMessage("r", (), TIME, "c2", "read", is_error=True)
@@ -112,6 +114,7 @@ def test_all_results_of_a_batch_and_what_the_user_adds_are_one_message() -> None
     ]
 
 
+@pytest.mark.covers("W113")
 def test_images_stand_where_they_belong_also_in_results() -> None:
     assert _messages(user("See", PNG), assistant(_call()), tool_result("c1", PNG)) == [
         _said("user", _text("See"), PNG_BLOCK),
@@ -120,6 +123,7 @@ def test_images_stand_where_they_belong_also_in_results() -> None:
     ]
 
 
+@pytest.mark.covers("W114")
 def test_a_note_takes_the_place_of_an_image_that_cannot_be_seen() -> None:
     bitmap = ImageBlock("image/bmp", "Qk0=")
     assert _messages(user(PNG), traits=ModelTraits(images=False)) == [
@@ -130,6 +134,7 @@ def test_a_note_takes_the_place_of_an_image_that_cannot_be_seen() -> None:
     ]
 
 
+@pytest.mark.covers("W103", "W107", "W108")
 def test_messages_that_say_nothing_do_no_harm() -> None:
     thought = assistant(ThinkingBlock("Hm."))
     assert _messages(user(""), assistant(), assistant(" "), thought, user("Hi")) == [
@@ -137,6 +142,7 @@ def test_messages_that_say_nothing_do_no_harm() -> None:
     ]
 
 
+@pytest.mark.covers("W105", "W106")
 def test_the_user_has_the_first_and_the_last_word() -> None:
     assert _messages(assistant("Welcome"), assistant("Hello")) == [
         _said("user", _text("(The conversation begins with your answer.)")),
@@ -145,6 +151,36 @@ def test_the_user_has_the_first_and_the_last_word() -> None:
     ]
 
 
+@pytest.mark.covers("W106", "W109")
+def test_no_request_ends_with_the_blanks_of_an_answer() -> None:
+    for turn in (assistant("Hello \n"), assistant(_thinking(), "Hello \n")):
+        assert _messages(user("Hi"), turn)[-1] == _said("user", _text("Go on."))
+
+
+@pytest.mark.covers("W137")
+def test_there_are_never_more_than_four_marks_for_the_cache() -> None:
+    turns = [message for _ in range(5) for message in (user("a", "", PNG), assistant(_thinking(), "b"))]
+    body = _body(model_request(*turns, user(""), model=MODEL, system="Be brief.", tools=(READ, READ)))
+    marked = [
+        block for message in body["messages"] for block in message["content"] if MARK.items() <= block.items()
+    ]
+    assert json.dumps(body).count("cache_control") == 4
+    assert marked == [{**PNG_BLOCK, **MARK}, _text("(empty)", **MARK)]
+
+
+@pytest.mark.covers("W123")
+@pytest.mark.parametrize(("cap", "budget"), [(2_000, None), (3_000, 1_500), (64_000, 32_000)])
+def test_thinking_leaves_room_and_goes_with_no_option_it_does_not_bear(cap: int, budget: int | None) -> None:
+    request = model_request(model=MODEL, thinking="high", tools=(READ,))
+    body = _body(request, traits=ModelTraits(output_cap=cap), conceded={"cache marks": ""})
+    thinking = {"thinking": {"type": "enabled", "budget_tokens": budget}} if budget else {}
+    said = {
+        name: value for name, value in body.items() if name not in ("model", "tools", "messages", "stream")
+    }
+    assert said == {"max_tokens": cap, **thinking}
+
+
+@pytest.mark.covers("W55")
 def test_after_a_pause_the_answer_goes_back_as_it_is() -> None:
     assert _messages(user("Hi"), assistant(_thinking(), "Yes", _opaque(SERVED))) == [
         _said("user", _text("Hi")),
@@ -172,6 +208,7 @@ THINKING: dict[str, tuple[AssistantMessage, list[Any]]] = {
 }
 
 
+@pytest.mark.covers("W56", "W110", "W120", "W121")
 @pytest.mark.parametrize("name", THINKING)
 def test_thinking_goes_back_unchanged_to_its_own_model_and_in_its_place(name: str) -> None:
     turn, blocks = THINKING[name]
@@ -184,7 +221,7 @@ def test_thinking_without_a_name_belongs_to_the_model_of_its_message() -> None:
     assert _answer(turn, NEW) == [_text("Yes")]
 
 
-@pytest.mark.covers("R185")
+@pytest.mark.covers("R185", "W41", "W42", "W140", "W141")
 def test_arguments_and_texts_are_always_what_a_server_can_read() -> None:
     turn = assistant("b\ude00", _call(arguments=None, arguments_text='{"path": 1e400'))
     infinite = assistant(_call(arguments={"n": float("inf")}))
@@ -192,6 +229,7 @@ def test_arguments_and_texts_are_always_what_a_server_can_read() -> None:
     assert _answer(infinite) == [{**CALLED, "input": {"n": None}}]
 
 
+@pytest.mark.covers("W116")
 def test_ids_too_long_or_odd_are_made_legal_alike_in_call_and_result() -> None:
     ids = ["x" * 70 + "1", "x" * 70 + "2", "functions.read:0"]
     _, turn, results = _messages(
@@ -203,6 +241,7 @@ def test_ids_too_long_or_odd_are_made_legal_alike_in_call_and_result() -> None:
     assert all(set(call_id) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-") for call_id in sent)
 
 
+@pytest.mark.covers("W119")
 def test_calls_in_the_history_keep_their_tools_but_none_may_be_called() -> None:
     history = user("Hi"), assistant(_call()), tool_result("c1", "a"), user("Sum up")
     body = _body(model_request(*history, model=MODEL))
@@ -222,6 +261,7 @@ BUDGETS: list[tuple[str, tuple[int | None, ...]]] = [
 ]
 
 
+@pytest.mark.covers("W123")
 @pytest.mark.parametrize(("model", "budgets"), BUDGETS)
 def test_an_older_model_is_given_a_budget_for_its_thinking_that_leaves_room_for_the_answer(
     model: str, budgets: tuple[int | None, ...]
@@ -240,6 +280,7 @@ def test_a_newer_model_is_told_how_hard_to_think(model: str) -> None:
     assert thinking == [None, *[{"type": "adaptive", "display": "summarized"}] * 4]
 
 
+@pytest.mark.covers("W122")
 def test_a_turn_that_another_model_began_without_thinking_is_gone_on_with_without_it() -> None:
     open_turn = user("Hi"), assistant(_call()), tool_result("c1", "a")
     own_turn = user("Hi"), assistant(_thinking(), _call()), tool_result("c1", "a")
@@ -266,6 +307,7 @@ LIMITS: dict[str, tuple[ModelTraits, dict[str, str], int]] = {
 }
 
 
+@pytest.mark.covers("W130")
 @pytest.mark.parametrize("name", LIMITS)
 def test_the_limit_of_an_answer_is_what_model_window_and_user_allow(name: str) -> None:
     traits, conceded, limit = LIMITS[name]
@@ -299,6 +341,7 @@ def test_thinking_that_was_refused_is_not_sent_again() -> None:
     assert body["messages"][1] == _said("assistant", _text("Yes"))
 
 
+@pytest.mark.covers("W138")
 def test_a_message_is_written_the_same_in_each_request_but_for_the_marks() -> None:
     writer = AnthropicRequests()
     history = (user("a"), assistant(_thinking(), _call()), tool_result("c1", "b"))

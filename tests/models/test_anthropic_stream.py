@@ -48,13 +48,13 @@ TEXTS = {
         message(*block(TEXT, delta("text", "Hello, "), delta("text", "wörld 👋"))),
         Seen("Hello, wörld 👋"),
     ),
-    "pings everywhere": (
+    "W51 pings everywhere": (
         typed_body(PING, start(), PING, HI[0], PING, HI[1], PING, *HI[2:], PING, *ending(), PING),
         Seen("Hi"),
     ),
-    "text in the start": (message(*block({"type": "text", "text": "H"}, delta("text", "i"))), Seen("Hi")),
+    "W54 text in the start": (message(*block({"type": "text", "text": "H"}, delta("text", "i"))), Seen("Hi")),
     "two blocks": (message(*HI, *block(TEXT, delta("text", "!"), index=1)), Seen("Hi!")),
-    "blocks open at once": (
+    "W54 blocks open at once": (
         message(
             *block(TEXT, delta("text", "a"), stopped=False),
             *block(TEXT, delta("text", "b"), index=1),
@@ -63,29 +63,29 @@ TEXTS = {
         Seen("abc"),
     ),
     "no start of the block": (message(*HI[1:]), Seen("Hi")),
-    "no stop of the block": (message(*HI[:-1]), Seen("Hi")),
+    "W53 no stop of the block": (message(*HI[:-1]), Seen("Hi")),
     "no index": (message(*({k: v for k, v in event.items() if k != "index"} for event in HI)), Seen("Hi")),
-    "the start twice": (typed_body(start(), HI[0], start(), *HI[1:], *ending()), Seen("Hi")),
-    "citations and deltas nobody knows": (
+    "W58 the start twice": (typed_body(start(), HI[0], start(), *HI[1:], *ending()), Seen("Hi")),
+    "W51 citations and deltas nobody knows": (
         message(
             *block(TEXT, {"type": "citations_delta", "citation": {}}, {"type": "x"}, delta("text", "Hi"))
         ),
         Seen("Hi"),
     ),
-    "events and blocks nobody knows": (
+    "W51 events and blocks nobody knows": (
         message({"type": "brand_new"}, *block({"type": "brand_new"}, delta("input_json", "{")), *HI),
         Seen("Hi"),
     ),
-    "no names of events": (message(*HI).replace(b"event:", b": event:"), Seen("Hi")),
-    "wrong names of events": (message(*HI).replace(b"event: ", b"event: x_"), Seen("Hi")),
-    "DONE at the end": (message(*HI) + b"data: [DONE]\n\n", Seen("Hi")),
-    "a surrogate pair over two deltas": (
+    "W50 no names of events": (message(*HI).replace(b"event:", b": event:"), Seen("Hi")),
+    "W50 wrong names of events": (message(*HI).replace(b"event: ", b"event: x_"), Seen("Hi")),
+    "W11 DONE at the end": (message(*HI) + b"data: [DONE]\n\n", Seen("Hi")),
+    "W41 a surrogate pair over two deltas": (
         message(*block(TEXT, delta("text", "ok X"), delta("text", "Y!")))
         .replace(b"X", rb"\ud83d")
         .replace(b"Y", rb"\ude00"),
         Seen("ok 😀!"),
     ),
-    "half a surrogate pair": (
+    "W41 half a surrogate pair": (
         message(*block(TEXT, delta("text", "a X"))).replace(b"X", rb"\ud83d"),
         Seen("a \ufffd"),
     ),
@@ -94,7 +94,7 @@ TEXTS = {
         Seen("Hi"),
     ),
     "no text at all": (message(*block(TEXT)), Seen("")),
-    "one JSON object": (
+    "W14 one JSON object": (
         json.dumps(
             {"type": "message", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "max_tokens"}
         ).encode(),
@@ -103,15 +103,15 @@ TEXTS = {
 }
 
 THOUGHTS = {
-    "thinking": (
+    "W56 thinking": (
         message(
             *block(THINKING, delta("thinking", "H"), delta("thinking", "m."), delta("signature", "s")),
             *block(TEXT, delta("text", "Yes"), index=1),
         ),
         Seen("Yes", "Hm."),
     ),
-    "thinking without signature": (message(*block(THINKING, delta("thinking", "Hm."))), Seen("", "Hm.")),
-    "redacted": (message(*block({"type": "redacted_thinking", "data": "x"}), *HI), Seen("Hi")),
+    "W56 thinking without signature": (message(*block(THINKING, delta("thinking", "Hm."))), Seen("", "Hm.")),
+    "W56 redacted": (message(*block({"type": "redacted_thinking", "data": "x"}), *HI), Seen("Hi")),
 }
 
 ONE = Seen(calls=(("c1", "read", A),), end="toolUse")
@@ -119,15 +119,15 @@ TWO = Seen(calls=(("c1", "read", A), ("c2", "read", B)), end="toolUse")
 NOW = Seen(calls=(("c1", "read", ""),), end="toolUse")
 CALLS = {
     "in fragments": (message(*block(_use(), *_json("", '{"path', '":"a"}')), stop="tool_use"), ONE),
-    "arguments in the start": (message(*block(_use(arguments={"path": "a"})), stop="tool_use"), ONE),
-    "arguments in the start as text": (message(*block(_use(arguments=A)), stop="tool_use"), ONE),
-    "no arguments": (message(*block(_use(), *_json("")), stop="tool_use"), NOW),
+    "W54 arguments in the start": (message(*block(_use(arguments={"path": "a"})), stop="tool_use"), ONE),
+    "W54 arguments in the start as text": (message(*block(_use(arguments=A)), stop="tool_use"), ONE),
+    "W26 W54 no arguments": (message(*block(_use(), *_json("")), stop="tool_use"), NOW),
     "arguments that are no text": (message(*block(_use(), delta("input_json", None))), NOW),  # type: ignore[arg-type]
     "two": (
         message(*block(_use(), *_json(A)), *block(_use("c2"), *_json(B), index=1), stop="tool_use"),
         TWO,
     ),
-    "two at once": (
+    "W54 two at once": (
         message(
             *block(_use(), *_json('{"path'), stopped=False),
             *block(_use("c2"), *_json(B), index=1),
@@ -135,22 +135,22 @@ CALLS = {
         ),
         TWO,
     ),
-    "a word for all functions before the name": (
+    "W43 a word for all functions before the name": (
         message(*block(_use(name="functions.read"), *_json(A))),
         ONE,
     ),
-    "end_turn beside a call": (message(*block(_use(), *_json(A))), ONE),
-    "a call that is never stopped": (message(*block(_use(arguments={"path": "a"}), stopped=False)), ONE),
-    "without id and name": (
+    "W55 end_turn beside a call": (message(*block(_use(), *_json(A))), ONE),
+    "W53 a call that is never stopped": (message(*block(_use(arguments={"path": "a"}), stopped=False)), ONE),
+    "W25 without id and name": (
         message(*block(_use(None, None), *_json(A))),
         Seen(calls=(("", "", A),), end="toolUse"),
     ),
-    "tool_use without calls": (message(*HI, stop="tool_use"), Seen("Hi")),
-    "cut by the limit": (
+    "W30 tool_use without calls": (message(*HI, stop="tool_use"), Seen("Hi")),
+    "W54 cut by the limit": (
         message(*block(_use(), *_json('{"pa'), stopped=False), stop="max_tokens"),
         Seen(calls=(("c1", "read", '{"pa'),), end="length"),
     ),
-    "cut by the end": (
+    "W53 cut by the end": (
         typed_body(start(), *block(_use(), *_json(A), stopped=False)),
         Seen(calls=(("c1", "read", A),), end="incompleteStream"),
     ),
@@ -170,50 +170,64 @@ def _part(*events: dict[str, Any]) -> bytes:
 
 
 ENDS = {
-    "stop sequence": (message(*HI, stop="stop_sequence"), Seen("Hi")),
-    "limit": (message(*HI, stop="max_tokens"), Seen("Hi", end="length")),
-    "pause": (message(*HI, stop="pause_turn"), Seen("Hi", end="pause")),
-    "refusal": (message(*HI, stop="refusal"), Seen("Hi", end="refusal")),
+    "W55 stop sequence": (message(*HI, stop="stop_sequence"), Seen("Hi")),
+    "W55 limit": (message(*HI, stop="max_tokens"), Seen("Hi", end="length")),
+    "W55 pause": (message(*HI, stop="pause_turn"), Seen("Hi", end="pause")),
+    "W55 refusal": (message(*HI, stop="refusal"), Seen("Hi", end="refusal")),
     "refusal at once": (message(stop="refusal"), Seen(end="refusal")),
-    "a reason nobody knows": (message(*HI, stop="brand_new"), Seen("Hi")),
-    "a full window": (message(*HI, stop="model_context_window_exceeded"), Seen("Hi", end="contextOverflow")),
-    "no stop but a reason": (typed_body(start(), *HI, ending()[0]), Seen("Hi")),
-    "a stop but no reason": (typed_body(start(), *HI, ending()[1]), Seen("Hi")),
+    "W55 a reason nobody knows": (message(*HI, stop="brand_new"), Seen("Hi")),
+    "W55 a full window": (
+        message(*HI, stop="model_context_window_exceeded"),
+        Seen("Hi", end="contextOverflow"),
+    ),
+    "W53 no stop but a reason": (typed_body(start(), *HI, ending()[0]), Seen("Hi")),
+    "W53 a stop but no reason": (typed_body(start(), *HI, ending()[1]), Seen("Hi")),
     "reason null": (message(*HI, stop=None), Seen("Hi")),
-    "neither stop nor reason": (_part(), Seen("Hi", end="incompleteStream")),
-    "nothing": (b"", Seen(end="incompleteStream")),
-    "only DONE": (b"data: [DONE]\n\n", Seen(end="incompleteStream")),
+    "W19 W53 neither stop nor reason": (_part(), Seen("Hi", end="incompleteStream")),
+    "W15 nothing": (b"", Seen(end="incompleteStream")),
+    "W15 only DONE": (b"data: [DONE]\n\n", Seen(end="incompleteStream")),
     "only pings": (typed_body(PING, PING), Seen(end="incompleteStream")),
-    "another message in the middle": (_part(start("msg_2"), *HI, *ending()), Seen("Hi", end="badResponse")),
-    "error at once": (typed_body(_error("rate_limit_error")), Seen(end="rateLimit")),
-    "overloaded": (_part(_error("overloaded_error", "Overloaded")), Seen("Hi", end="overloaded")),
-    "api error": (_part(_error("api_error")), Seen("Hi", end="serverError")),
-    "timeout": (_part(_error("timeout_error")), Seen("Hi", end="timeout")),
-    "too long": (
+    "W58 another message in the middle": (
+        _part(start("msg_2"), *HI, *ending()),
+        Seen("Hi", end="badResponse"),
+    ),
+    "W52 error at once": (typed_body(_error("rate_limit_error")), Seen(end="rateLimit")),
+    "W52 overloaded": (_part(_error("overloaded_error", "Overloaded")), Seen("Hi", end="overloaded")),
+    "W52 api error": (_part(_error("api_error")), Seen("Hi", end="serverError")),
+    "W52 timeout": (_part(_error("timeout_error")), Seen("Hi", end="timeout")),
+    "W52 W168 too long": (
         typed_body(_error("invalid_request_error", "prompt is too long: 9 > 8")),
         Seen(end="contextOverflow"),
     ),
-    "an error of another format": (
+    "W52 an error of another format": (
         _part({"error": {"message": "x", "code": 502}}),
         Seen("Hi", end="serverError"),
     ),
-    "a broken event": (_part() + b'data: {"type":"content\n\n', Seen("Hi", end="badResponse")),
+    "W17 a broken event": (_part() + b'data: {"type":"content\n\n', Seen("Hi", end="badResponse")),
     "a cut event at the end": (_part() + b'data: {"type":"content', Seen("Hi", end="incompleteStream")),
-    "HTML page": (b"<html><title>Sign in</title></html>", Seen(end="badResponse")),
-    "JSON error": (json.dumps(_error("authentication_error")).encode(), Seen(end="auth")),
+    "W15 HTML page": (b"<html><title>Sign in</title></html>", Seen(end="badResponse")),
+    "W15 JSON error": (json.dumps(_error("authentication_error")).encode(), Seen(end="auth")),
     "JSON of another kind": (b'{"detail": "nothing here"}', Seen(end="serverError")),
 }
 
 USAGES = {
-    "at the start and the end": (
+    "W57 at the start and the end": (
         typed_body(start(usage=STARTED), *HI, *ending(usage={"output_tokens": 9})),
         Usage(input=3, output=9, cache_read=0, cache_write=0),
     ),
-    "cached tokens besides": (
+    "W57 cached tokens besides": (
         message(*HI, usage={**STARTED, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 20}),
         Usage(input=123, output=1, cache_read=100, cache_write=20),
     ),
-    "null takes nothing away": (
+    "W57 nothing but zeros at the start": (
+        typed_body(
+            start(usage={"input_tokens": 0, "output_tokens": 0}),
+            *HI,
+            *ending(usage={"input_tokens": 7, "output_tokens": 2}),
+        ),
+        Usage(input=7, output=2),
+    ),
+    "W57 null takes nothing away": (
         typed_body(start(usage=STARTED), *HI, *ending(usage={"input_tokens": None, "output_tokens": 9})),
         Usage(input=3, output=9, cache_read=0, cache_write=0),
     ),
@@ -250,6 +264,7 @@ def test_the_same_comes_out_however_it_is_cut(name: str, size: int) -> None:
     assert seen([*(event for piece in pieces for event in reader.feed(piece)), *reader.end()]) == outcome
 
 
+@pytest.mark.covers("W57")
 @pytest.mark.parametrize("name", USAGES)
 async def test_tokens_are_counted_with_those_of_the_cache(
     name: str, server: ModelServer, provider: MakeProvider
@@ -259,6 +274,7 @@ async def test_tokens_are_counted_with_those_of_the_cache(
     assert seen(await ask(provider("anthropic"), model_request(model=MODEL))).usage == usage
 
 
+@pytest.mark.covers("W56")
 async def test_signed_and_redacted_thinking_is_kept_whole_for_the_next_request(
     server: ModelServer, provider: MakeProvider
 ) -> None:
@@ -285,6 +301,7 @@ async def test_signed_and_redacted_thinking_is_kept_whole_for_the_next_request(
     ]
 
 
+@pytest.mark.covers("W51", "W55")
 async def test_what_the_server_did_itself_is_kept_for_going_on_after_a_pause(
     server: ModelServer, provider: MakeProvider
 ) -> None:
@@ -351,6 +368,7 @@ async def test_a_failure_names_the_request_so_that_the_provider_can_find_it(
 
 
 @pytest.mark.slow
+@pytest.mark.covers("W21")
 async def test_pings_are_signs_of_life(server: ModelServer, provider: MakeProvider) -> None:
     waiting = (typed_body(PING), 0.3) * 4
     server.play(Answer((*waiting, message(*HI))))
@@ -358,6 +376,7 @@ async def test_pings_are_signs_of_life(server: ModelServer, provider: MakeProvid
     assert seen(await ask(asked, model_request(model=MODEL))) == Seen("Hi")
 
 
+@pytest.mark.covers("W19", "W53")
 async def test_a_connection_lost_after_the_reason_takes_nothing_away(
     server: ModelServer, provider: MakeProvider
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse_agent.kernel.messages import Usage
 from pilothouse_agent.kernel.request import Delta, Finished, ToolExtra, ToolSpec
 from pilothouse_agent.models.chat_request import ChatRequests
 from support.asking import MakeChat, Seen, ask, model_request, seen
@@ -47,33 +48,48 @@ NAMELESS = Seen(calls=(("", "read", A), ("", "read", B)), end="toolUse")
 
 STREAMS = {
     "in fragments": (_chunks(_call("c1", 0, "read", ""), _more(0, '{"path'), _more(0, '":"a"}')), ONE),
-    "interleaved": (
+    "W28 interleaved": (
         _chunks(_call("c1", 0, "read", ""), _call("c2", 1, "read", ""), _more(1, B), _more(0, A)),
         TWO,
     ),
-    "two in one delta": (chat_body(calls_chunk(FIRST, SECOND), finish_chunk("tool_calls")), TWO),
-    "without index, each whole": (_chunks(_bare(FIRST, "index"), _bare(SECOND, "index")), TWO),
-    "without index, in fragments": (
+    "W28 two in one delta": (chat_body(calls_chunk(FIRST, SECOND), finish_chunk("tool_calls")), TWO),
+    "W22 without index, each whole": (_chunks(_bare(FIRST, "index"), _bare(SECOND, "index")), TWO),
+    "W22 without index, in fragments": (
         _chunks(_call("c1", None, "read", ""), _more(None, A), _call("c2", None, "read", B)),
         TWO,
     ),
-    "without index and id": (_chunks(_bare(FIRST, "index", "id"), _bare(SECOND, "index", "id")), NAMELESS),
-    "without id": (_chunks(_bare(FIRST, "id"), _call("", 1, "read", B)), NAMELESS),
-    "index 0 for each": (_chunks(FIRST, {**SECOND, "index": 0}), TWO),
-    "indexes with gaps, one as text": (_chunks(_call("c1", "3", "read", ""), _more(3, A), SECOND), TWO),
-    "id and name on each fragment": (
+    "W22 without index, back to a known id": (
+        _chunks(
+            *(_call(call_id, None, "read", "") for call_id in ("c1", "c2")),
+            _call("c1", None, None, A),
+            _call("c2", None, None, B),
+        ),
+        TWO,
+    ),
+    "W22 W25 without index and id": (
+        _chunks(_bare(FIRST, "index", "id"), _bare(SECOND, "index", "id")),
+        NAMELESS,
+    ),
+    "W25 without id": (_chunks(_bare(FIRST, "id"), _call("", 1, "read", B)), NAMELESS),
+    "W23 index 0 for each": (_chunks(FIRST, {**SECOND, "index": 0}), TWO),
+    "W23 index 0 for each, in fragments": (
+        _chunks(_call("c1", 0, "read", ""), _call("", 0, None, A), _call("c2", 0, "read", ""), _more(0, B)),
+        TWO,
+    ),
+    "W28 indexes with gaps, one as text": (_chunks(_call("c1", "3", "read", ""), _more(3, A), SECOND), TWO),
+    "W24 id and name on each fragment": (
         _chunks(_call("c1", 0, "read", '{"path"'), _call("c1", 0, "read", ':"a"}')),
         ONE,
     ),
-    "another id on each fragment": (_chunks(_call("c1", 0, "read", ""), _call("c9", 0, None, A)), ONE),
-    "an empty name on fragments": (_chunks(_call("c1", 0, "read", ""), _call("", 0, "", A)), ONE),
-    "name late": (_chunks(_call("c1", 0, None, ""), _call(None, 0, "read", ""), _more(0, A)), ONE),
-    "id late": (_chunks(_call(None, 0, "read", ""), _call("c1", 0, None, ""), _more(0, A)), ONE),
-    "the same id twice": (
+    "W24 another id on each fragment": (_chunks(_call("c1", 0, "read", ""), _call("c9", 0, None, A)), ONE),
+    "W24 an empty name on fragments": (_chunks(_call("c1", 0, "read", ""), _call("", 0, "", A)), ONE),
+    "W25 name late": (_chunks(_call("c1", 0, None, ""), _call(None, 0, "read", ""), _more(0, A)), ONE),
+    "W25 id late": (_chunks(_call(None, 0, "read", ""), _call("c1", 0, None, ""), _more(0, A)), ONE),
+    "W25 the same id twice": (
         _chunks(FIRST, {**SECOND, "id": "c1"}),
         Seen(calls=(("c1", "read", A), ("c1", "read", B)), end="toolUse"),
     ),
-    "the old function_call": (
+    "W28 the old function_call": (
         chat_body(
             text_chunk("", function_call={"name": "read", "arguments": ""}),
             text_chunk("", function_call={"arguments": A}),
@@ -81,24 +97,40 @@ STREAMS = {
         ),
         Seen(calls=(("", "read", A),), end="toolUse"),
     ),
-    "arguments left out": (
+    "W26 arguments left out": (
         _chunks({"index": 0, "id": "c1", "function": {"name": "now"}}),
         Seen(calls=(("c1", "now", ""),), end="toolUse"),
     ),
-    "arguments null": (_chunks(_call("c1", 0, "now", None)), Seen(calls=(("c1", "now", ""),), end="toolUse")),
-    "arguments an object": (_chunks(_call("c1", 0, "read", {"path": "a"})), ONE),
+    "W26 arguments null": (
+        _chunks(_call("c1", 0, "now", None)),
+        Seen(calls=(("c1", "now", ""),), end="toolUse"),
+    ),
+    "W26 arguments that say null": (
+        _chunks(_call("c1", 0, "now", "null")),
+        Seen(calls=(("c1", "now", "null"),), end="toolUse"),
+    ),
+    "W27 arguments an object": (_chunks(_call("c1", 0, "read", {"path": "a"})), ONE),
     "fragments without anything": (_chunks(FIRST, {"index": 1}, {"index": 2, "function": None}), ONE),
     "no name at all": (_chunks(_call("c1", 0, None, A)), Seen(calls=(("c1", "", A),), end="toolUse")),
-    "a word for all functions before the name": (_chunks(_call("c1", 0, "functions.read", A)), ONE),
-    "blanks around the name": (_chunks(_call("c1", 0, " read\n", A)), ONE),
-    "stop beside calls": (chat_body(calls_chunk(FIRST), finish_chunk("stop")), ONE),
-    "call and reason in one chunk": (
-        chat_body(choice_chunk(delta={"tool_calls": [FIRST]}, finish_reason="tool_calls")),
-        ONE,
+    "W43 a word for all functions before the name": (_chunks(_call("c1", 0, "functions.read", A)), ONE),
+    "W43 blanks around the name": (_chunks(_call("c1", 0, " read\n", A)), ONE),
+    "W30 stop beside calls": (chat_body(calls_chunk(FIRST), finish_chunk("stop")), ONE),
+    "W28 call, reason and usage in one chunk": (
+        chat_body(
+            {
+                **choice_chunk(delta={"tool_calls": [FIRST]}, finish_reason="tool_calls"),
+                "usage": {"prompt_tokens": 3, "completion_tokens": 1},
+            }
+        ),
+        ONE._replace(usage=Usage(input=3, output=1)),
     ),
-    "DONE without a reason": (chat_body(calls_chunk(FIRST)), ONE),
-    "tool_calls without calls": (chat_body(text_chunk("Hi"), finish_chunk("tool_calls")), Seen("Hi")),
-    "a JSON object in place of a stream": (
+    "W30 tool_calls beside a call that was cut": (
+        _chunks(_call("c1", 0, "read", '{"pa')),
+        Seen(calls=(("c1", "read", '{"pa'),), end="toolUse"),
+    ),
+    "W31 DONE without a reason": (chat_body(calls_chunk(FIRST)), ONE),
+    "W30 tool_calls without calls": (chat_body(text_chunk("Hi"), finish_chunk("tool_calls")), Seen("Hi")),
+    "W14 a JSON object in place of a stream": (
         chat_body(choice_chunk(message={"tool_calls": [FIRST]}), done=False).removeprefix(b"data: "),
         ONE,
     ),
@@ -106,7 +138,7 @@ STREAMS = {
         chat_body(text_chunk("a"), calls_chunk(FIRST), text_chunk("b"), finish_chunk()),
         Seen("ab", calls=ONE.calls, end="toolUse"),
     ),
-    "the limit inside arguments": (
+    "W30 the limit inside arguments": (
         chat_body(calls_chunk(_call("c1", 0, "write", '{"pa')), finish_chunk("length")),
         Seen(calls=(("c1", "write", '{"pa'),), end="length"),
     ),
@@ -152,11 +184,17 @@ async def test_a_name_made_legal_for_the_wire_comes_back_as_the_tools_own(
     assert seen(await ask(chat(), model_request(tools=tools))).calls == (("c1", "my.tool", "{}"),)
 
 
+SIGNATURE: Fields = {"extra_content": {"google": {"thought_signature": "s"}}}
+
+
+@pytest.mark.covers("W29")
+@pytest.mark.parametrize(
+    "fragments", [[{**FIRST, **SIGNATURE}], [FIRST, {"index": 0, **SIGNATURE}]], ids=["with it", "after it"]
+)
 async def test_what_a_server_wants_back_with_a_call_comes_beside_it(
-    server: ModelServer, chat: MakeChat
+    fragments: list[Fields], server: ModelServer, chat: MakeChat
 ) -> None:
-    signed = {**FIRST, "extra_content": {"google": {"thought_signature": "s"}}}
-    server.play(Answer.of(_chunks(signed)))
+    server.play(Answer.of(_chunks(*fragments)))
     assert await ask(chat(), model_request()) == [
         Delta("toolCall", 0, A, "c1", "read"),
         ToolExtra(0, {"extra_content": {"google": {"thought_signature": "s"}}, "model": "openai-chat/m"}),

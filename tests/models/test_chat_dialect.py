@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from pilothouse_agent.kernel.messages import ImageBlock, ThinkingBlock, ToolCall
-from pilothouse_agent.kernel.request import ModelRequest, ThinkingLevel, ToolSpec
+from pilothouse_agent.kernel.request import ModelLimits, ModelRequest, ThinkingLevel, ToolSpec
 from pilothouse_agent.models.chat_dialect import ChatDialect
 from pilothouse_agent.models.chat_request import ChatRequests
 from pilothouse_agent.models.model_traits import ModelTraits
+from pilothouse_agent.models.responses_request import ResponsesRequests
 from support.asking import assistant, model_request, tool_result, user
 
 PNG = ImageBlock("image/png", "iVBO")
@@ -62,6 +63,20 @@ OPTIONS: list[tuple[ChatDialect, dict[str, str], dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.covers("W130")
+@pytest.mark.parametrize(
+    ("window", "most"), [(None, 8_000), (200_000, 8_000), (16_000, 16_000 - 10_004 - 1_024), (9_000, 1_024)]
+)
+def test_an_answer_may_have_what_the_user_allows_and_the_window_has_room_for(
+    window: int | None, most: int
+) -> None:
+    traits = ModelTraits(ModelLimits(window), output_cap=8_000)
+    request = model_request(user("x" * 40_000))
+    assert _body(request, traits=traits)["max_tokens"] == most
+    responses = json.loads(ResponsesRequests().body(request, model="m", traits=traits))
+    assert responses["max_output_tokens"] == most
+
+
 SWITCH = ChatDialect(thinking_switch=True)
 SWITCHED: list[tuple[ChatDialect, ThinkingLevel, dict[str, str], dict[str, Any]]] = [
     (SWITCH, "off", {}, {"thinking": {"type": "disabled"}}),
@@ -80,6 +95,7 @@ def test_thinking_is_switched_off_where_a_server_has_a_switch(
     assert {name: body[name] for name in ("thinking", "reasoning_effort") if name in body} == asked
 
 
+@pytest.mark.covers("W129")
 @pytest.mark.parametrize(("dialect", "conceded", "options"), OPTIONS)
 def test_options_are_asked_for_in_the_servers_words_or_not_at_all(
     dialect: ChatDialect, conceded: dict[str, str], options: dict[str, Any]
@@ -96,6 +112,7 @@ def test_a_model_that_does_not_think_is_not_asked_to() -> None:
     assert "reasoning_effort" not in body
 
 
+@pytest.mark.covers("W114")
 @pytest.mark.parametrize(
     ("traits", "conceded"), [(ModelTraits(images=False), {}), (ModelTraits(), {"images": ""})]
 )
@@ -111,11 +128,13 @@ def test_a_note_takes_the_place_of_an_image_that_cannot_be_seen(
     ]
 
 
+@pytest.mark.covers("W131")
 def test_the_system_prompt_has_the_role_the_server_knows() -> None:
     body = _body(model_request(system="Be brief."), ChatDialect(system_role="developer"))
     assert body["messages"][0] == {"role": "developer", "content": "Be brief."}
 
 
+@pytest.mark.covers("W103")
 def test_neighbours_of_one_role_are_one_message_where_roles_must_take_turns() -> None:
     history = user("One"), user("Two", PNG), assistant("a"), assistant(), assistant("b", _call())
     assert _story(STRICT, *history, tool_result("c1", "A"), user("c")) == [
@@ -126,6 +145,7 @@ def test_neighbours_of_one_role_are_one_message_where_roles_must_take_turns() ->
     ]
 
 
+@pytest.mark.covers("W103", "W112")
 def test_an_image_of_a_result_and_the_user_after_it_take_turns_too() -> None:
     history = user("Hi"), assistant(_call()), tool_result("c1", PNG), user("Go")
     assert _story(STRICT, *history) == [
@@ -138,11 +158,13 @@ def test_an_image_of_a_result_and_the_user_after_it_take_turns_too() -> None:
     ]
 
 
+@pytest.mark.covers("W104")
 def test_an_answer_stands_between_a_result_and_the_user_where_it_must() -> None:
     history = user("Hi"), assistant(_call()), tool_result("c1", "A"), user("Go")
     assert _story(MISTRAL, *history)[2:] == [("tool", "A"), ("assistant", "Noted."), ("user", "Go")]
 
 
+@pytest.mark.covers("W105", "W106")
 def test_the_user_has_the_first_and_the_last_word() -> None:
     assert _story(ChatDialect(), assistant("Welcome")) == [
         ("user", "(The conversation begins with your answer.)"),
@@ -151,6 +173,7 @@ def test_the_user_has_the_first_and_the_last_word() -> None:
     ]
 
 
+@pytest.mark.covers("W116")
 def test_ids_of_nine_letters_are_made_where_they_must_be() -> None:
     ids = ["Abc123xyZ", "call_1", "call_2"]
     history = user("Hi"), assistant(*map(_call, ids)), *(tool_result(call_id, "a") for call_id in ids)
@@ -162,6 +185,7 @@ def test_ids_of_nine_letters_are_made_where_they_must_be() -> None:
     assert all(len(call_id) == 9 and call_id.isalnum() for call_id in sent)
 
 
+@pytest.mark.covers("W138")
 def test_merged_neighbours_are_written_the_same_in_each_request() -> None:
     writer = ChatRequests(STRICT)
     history = user("a"), user("b"), assistant("c"), assistant("d")
@@ -174,6 +198,7 @@ THOUGHT = ThinkingBlock("Hm.", data={"field": "reasoning_content"}, origin="open
 FOREIGN = ThinkingBlock("Plan.", "sig", None, "anthropic")
 
 
+@pytest.mark.covers("W124")
 @pytest.mark.parametrize(
     ("back", "thoughts"),
     [

@@ -32,33 +32,38 @@ def _error(message: str = "boom", **fields: Any) -> dict[str, Any]:
 
 
 STREAMS = {
-    "reason empty on each chunk": (
+    "W31 reason empty on each chunk": (
         chat_body({**HI, **choice_chunk(finish_reason="")}, HI, finish_chunk()),
         "stop",
     ),
-    "reason twice": (chat_body(HI, finish_chunk("length"), finish_chunk("stop")), "length"),
-    "eos": (chat_body(HI, finish_chunk("eos")), "stop"),
-    "a reason nobody knows": (chat_body(HI, finish_chunk("brand_new")), "stop"),
-    "no reason but DONE": (chat_body(HI), "stop"),
-    "filtered after text": (chat_body(HI, finish_chunk("content_filter")), "refusal"),
-    "window exceeded": (chat_body(HI, finish_chunk("model_context_window_exceeded")), "contextOverflow"),
-    "out of machines": (chat_body(HI, finish_chunk("insufficient_system_resource")), "overloaded"),
-    "reason error": (chat_body(HI, finish_chunk("error")), "serverError"),
-    "neither reason nor DONE": (PART, "incompleteStream"),
-    "a cut chunk at the end": (PART + CUT_CHUNK, "incompleteStream"),
-    "a broken chunk in the middle": (
+    "W31 reason twice": (chat_body(HI, finish_chunk("length"), finish_chunk("stop")), "length"),
+    "W31 eos": (chat_body(HI, finish_chunk("eos")), "stop"),
+    "W31 a reason nobody knows": (chat_body(HI, finish_chunk("brand_new")), "stop"),
+    "W31 no reason but DONE": (chat_body(HI), "stop"),
+    "W33 filtered after text": (chat_body(HI, finish_chunk("content_filter")), "refusal"),
+    "W168 window exceeded": (chat_body(HI, finish_chunk("model_context_window_exceeded")), "contextOverflow"),
+    "W31 out of machines": (chat_body(HI, finish_chunk("insufficient_system_resource")), "overloaded"),
+    "W31 a network error": (chat_body(HI, finish_chunk("network_error")), "serverError"),
+    "W16 reason error": (chat_body(HI, finish_chunk("error")), "serverError"),
+    "W19 neither reason nor DONE": (PART, "incompleteStream"),
+    "W19 a cut chunk at the end": (PART + CUT_CHUNK, "incompleteStream"),
+    "W17 a broken chunk in the middle": (
         PART + CUT_CHUNK + b"\n\n" + chat_body(HI, finish_chunk()),
         "badResponse",
     ),
-    "error object": (chat_body(HI, _error(code=500), HI), "serverError"),
-    "error object without code": (chat_body(HI, _error()), "serverError"),
-    "error beside choices": (chat_body(HI, finish_chunk("error", **_error(code=429))), "rateLimit"),
-    "error in the choice": (chat_body(HI, choice_chunk(delta={}, **_error(code=401))), "auth"),
-    "error as text": (chat_body(HI, {"error": "model runner has stopped"}), "serverError"),
-    "error and DONE": (chat_body(HI, _error(type="overloaded_error")), "overloaded"),
-    "error of the wrong tool use": (chat_body(HI, _error(code="tool_use_failed")), "toolCallInvalid"),
-    "event named error": (PART + b"event: error\ndata: upstream timed out\n\n", "timeout"),
-    "event named error with JSON": (PART + b'event: error\ndata: {"code":"invalid_api_key"}\n\n', "auth"),
+    "W16 error object": (chat_body(HI, _error(code=500), HI), "serverError"),
+    "W16 error object without code": (chat_body(HI, _error()), "serverError"),
+    "W16 error beside choices": (chat_body(HI, finish_chunk("error", **_error(code=429))), "rateLimit"),
+    "W16 W32 error beside no choices": (chat_body(HI, {"choices": [], **_error(code=429)}), "rateLimit"),
+    "W16 error in the choice": (chat_body(HI, choice_chunk(delta={}, **_error(code=401))), "auth"),
+    "W16 error as text": (chat_body(HI, {"error": "model runner has stopped"}), "serverError"),
+    "W16 error and DONE": (chat_body(HI, _error(type="overloaded_error")), "overloaded"),
+    "W16 W170 error of the wrong tool use": (
+        chat_body(HI, _error(code="tool_use_failed")),
+        "toolCallInvalid",
+    ),
+    "W16 event named error": (PART + b"event: error\ndata: upstream timed out\n\n", "timeout"),
+    "W16 event named error with JSON": (PART + b'event: error\ndata: {"code":"invalid_api_key"}\n\n', "auth"),
 }
 
 
@@ -68,25 +73,25 @@ async def test_an_answer_ends_once_and_keeps_its_text(name: str, server: ModelSe
     body, end = STREAMS[name]
     server.play(Answer.of(body))
     outcome = seen(await ask(chat(), model_request()))
-    assert (outcome.text.removesuffix("Hi"), outcome.end) == ("", end)
+    assert (outcome.text, outcome.end) == ("Hi", end)
 
 
 NO_ANSWERS = {
-    "empty body": (b"", "incompleteStream", True),
-    "only DONE": (chat_body(), "incompleteStream", True),
+    "W15 W169 empty body": (b"", "incompleteStream", True),
+    "W15 W169 only DONE": (chat_body(), "incompleteStream", True),
     "only a comment": (b": ping\n\n", "incompleteStream", True),
-    "HTML page": (b"<html><title>Sign in</title></html>", "badResponse", False),
-    "plain text": (b"upstream connect error", "badResponse", True),
-    "JSON of another kind": (b'{"detail": "nothing here"}', "serverError", True),
-    "JSON error": (b'{"error":{"message":"prompt is too long","code":400}}', "contextOverflow", False),
-    "JSON error in a list": (
+    "W15 HTML page": (b"<html><title>Sign in</title></html>", "badResponse", False),
+    "W15 plain text": (b"upstream connect error", "badResponse", True),
+    "W15 JSON of another kind": (b'{"detail": "nothing here"}', "serverError", True),
+    "W15 JSON error": (b'{"error":{"message":"prompt is too long","code":400}}', "contextOverflow", False),
+    "W15 JSON error in a list": (
         b'[{"error":{"message":"no","status":"NOT_FOUND","code":404}}]',
         "notFound",
         False,
     ),
-    "filtered before the first word": (chat_body(finish_chunk("content_filter")), "contentFilter", False),
-    "error first": (chat_body(_error(code=503)), "serverError", True),
-    "error of the old form": (
+    "W33 filtered before the first word": (chat_body(finish_chunk("content_filter")), "contentFilter", False),
+    "W16 error first": (chat_body(_error(code=503)), "serverError", True),
+    "W16 error of the old form": (
         chat_body({"object": "error", "message": "maximum context length is 4096", "code": 400}),
         "contextOverflow",
         False,
@@ -104,7 +109,7 @@ async def test_a_200_that_is_no_answer_is_a_failure(name: str, server: ModelServ
     assert failure(events).retryable is retryable
 
 
-@pytest.mark.covers("R097")
+@pytest.mark.covers("R097", "W18")
 @pytest.mark.parametrize("end", ["abort", "reset"])
 async def test_a_lost_connection_is_a_retryable_failure_after_what_had_come(
     end: Ending, server: ModelServer, chat: MakeChat
@@ -115,11 +120,13 @@ async def test_a_lost_connection_is_a_retryable_failure_after_what_had_come(
     assert failure(events).retryable
 
 
+@pytest.mark.covers("W18")
 async def test_fewer_bytes_than_promised_are_a_lost_connection(server: ModelServer, chat: MakeChat) -> None:
     server.play(Answer((PART,), length=len(PART) + 100, end="abort"))
     assert seen(await ask(chat(), model_request())) == Seen("Hi", end="connectionLost")
 
 
+@pytest.mark.covers("W19")
 async def test_a_connection_lost_after_the_reason_takes_nothing_away(
     server: ModelServer, chat: MakeChat
 ) -> None:
@@ -128,7 +135,7 @@ async def test_a_connection_lost_after_the_reason_takes_nothing_away(
     assert (await ask(chat(), model_request()))[-1] == Finished("stop", Usage(input=3))
 
 
-@pytest.mark.covers("R163", "K77")
+@pytest.mark.covers("R163", "K77", "W20")
 @pytest.mark.parametrize(
     "answer",
     [Answer(silent=True), Answer(end="hang"), Answer((PART,), end="hang")],
@@ -143,7 +150,7 @@ async def test_silence_beyond_the_idle_limit_is_a_retryable_failure(
 
 
 @pytest.mark.slow
-@pytest.mark.covers("K77")
+@pytest.mark.covers("K77", "W4", "W21")
 async def test_comments_are_signs_of_life(server: ModelServer, chat: MakeChat) -> None:
     waiting = (b": ping\n\n", 0.3) * 4
     server.play(Answer((*waiting, chat_body(HI, finish_chunk()))))

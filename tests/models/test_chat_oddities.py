@@ -53,31 +53,31 @@ FRAMES = {
     "no blank lines between events": (_lines(HI, STOP) + b"data: [DONE]\n", Seen("Hi")),
     "no blank lines and a cut end": (_lines(HI, HI)[:-9], Seen("Hi", end="incompleteStream")),
     "a JSON object on each line": (_lines(HI, STOP, before=""), Seen("Hi")),
-    "DONE as a JSON text": (SAID + b'data: "[DONE]"\n\n', Seen("Hi")),
-    "DONE in small letters": (SAID + b"data: [done]\n\n", Seen("Hi")),
+    "W11 DONE as a JSON text": (SAID + b'data: "[DONE]"\n\n', Seen("Hi")),
+    "W11 DONE in small letters": (SAID + b"data: [done]\n\n", Seen("Hi")),
     "nothing but comments": (b": wait\n\n: wait\n\n", Seen(end="incompleteStream")),
     "nothing but fields without data": (b"event: ping\n\nid: 1\nretry: 5\n\n", Seen(end="incompleteStream")),
     "a bare line that is no event": (SAID + b'{"a": 1}\n{broken}\n' + chat_body(STOP), Seen("Hi")),
 }
 
 CALLS = {
-    "an index on the first fragment only": (
+    "W22 an index on the first fragment only": (
         _calls(_call(0, "c1", "read"), _call(arguments=A), _call(1, "c2", "read"), _call(arguments=B)),
         TWO,
     ),
     "an index on later fragments only": (_calls(_call(None, "c1", "read"), _call(0, arguments=A)), ONE),
-    "index 0 for each, and back to the first": (
+    "W23 index 0 for each, and back to the first": (
         _calls(
             _call(0, "c1", "read"), _call(0, "c2", "read"), _call(0, "c1", None, A), _call(0, "c2", None, B)
         ),
         TWO,
     ),
-    "index 0 for each without ids": (
+    "W23 index 0 for each without ids": (
         _calls(_call(0, None, "read", A), _call(0, None, "read", B)),
         NAMELESS,
     ),
     "index and id the same for each": (_calls(_call(0, "c1", "read", A), _call(0, "c1", "read", B)), BOTH_C1),
-    "the same id for each, no index": (
+    "W25 the same id for each, no index": (
         _calls(_call(None, "c1", "read", A), _call(None, "c1", "read", B)),
         BOTH_C1,
     ),
@@ -92,11 +92,11 @@ CALLS = {
         ),
         ONE,
     ),
-    "the id after some arguments": (
+    "W25 the id after some arguments": (
         _calls(_call(0, None, "read", '{"path"'), _call(0, "c1", None, ':"a"}')),
         ONE,
     ),
-    "the id after all arguments": (_calls(_call(0, None, "read", A), _call(0, "c1")), ONE),
+    "W25 the id after all arguments": (_calls(_call(0, None, "read", A), _call(0, "c1")), ONE),
     "two without ids in fragments keep their order": (
         _calls(
             _call(0, None, "read"), _call(0, arguments=A), _call(1, "c2", "read"), _call(1, arguments=B)
@@ -112,8 +112,8 @@ CALLS = {
         Seen(calls=(("c1", "now", "{}"),), end="toolUse"),
     ),
     "name and arguments beside the id": (_calls({"id": "c1", "name": "read", "arguments": A}), ONE),
-    "a token of the model behind the name": (_calls(_call(0, "c1", "read<|channel|>json", A)), ONE),
-    "a word for all functions of another model": (_calls(_call(0, "c1", "default_api:read", A)), ONE),
+    "W43 a token of the model behind the name": (_calls(_call(0, "c1", "read<|channel|>json", A)), ONE),
+    "W43 a word for all functions of another model": (_calls(_call(0, "c1", "default_api:read", A)), ONE),
     "one call that is no list": (
         chat_body(choice_chunk(delta={"tool_calls": _call(0, "c1", "read", A)}), finish_chunk("tool_calls")),
         ONE,
@@ -133,16 +133,16 @@ CALLS = {
 }  # fmt: skip
 
 CONTENTS = {
-    "parts that are texts": (_parts("H", {"type": "text", "text": "i"}), Seen("Hi")),
+    "W34 parts that are texts": (_parts("H", {"type": "text", "text": "i"}), Seen("Hi")),
     "one part that is no list": (
         chat_body(choice_chunk(delta={"content": {"type": "text", "text": "Hi"}}), STOP),
         Seen("Hi"),
     ),
-    "thinking in a part as a summary": (
+    "W34 thinking in a part as a summary": (
         _parts({"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}, "Hi"),
         Seen("Hi", "Hm."),
     ),
-    "a refusal in a part": (_parts({"type": "refusal", "refusal": "No."}), Seen("No.", end="refusal")),
+    "W40 a refusal in a part": (_parts({"type": "refusal", "refusal": "No."}), Seen("No.", end="refusal")),
     "the index of the choice as a text": (
         chat_body(choice_chunk(delta={"content": "Hi"}, index="0"), STOP),
         Seen("Hi"),
@@ -155,7 +155,12 @@ CONTENTS = {
 }  # fmt: skip
 
 ENDS = {
-    "a plain reason, then another": (chat_body(HI, STOP, finish_chunk("length")), Seen("Hi", end="length")),
+    "W31 a plain reason, then another": (
+        chat_body(HI, STOP, finish_chunk("length")),
+        Seen("Hi", end="length"),
+    ),
+    "W31 text after the reason": (chat_body(text_chunk("H"), STOP, text_chunk("i")), Seen("Hi")),
+    "W31 the same reason twice": (chat_body(HI, STOP, STOP), Seen("Hi")),
     "particulars behind a colon": (
         chat_body(HI, finish_chunk("content_filter: RECITATION")),
         Seen("Hi", end="refusal"),
@@ -168,11 +173,11 @@ ENDS = {
         chat_body(HI, finish_chunk("function_call_filter: MALFORMED_FUNCTION_CALL")),
         Seen("Hi"),
     ),
-    "an error in a field of its own": (
+    "W16 an error in a field of its own": (
         SAID + b'error: {"code":400,"message":"the request exceeds the available context size"}\n\n' + DONE,
         Seen("Hi", end="contextOverflow"),
     ),
-    "an error on a bare line": (
+    "W16 an error on a bare line": (
         SAID + b'{"error":{"type":"overloaded_error","message":"x"}}\n',
         Seen("Hi", end="overloaded"),
     ),
@@ -180,7 +185,7 @@ ENDS = {
         b'{"error":{"code":"insufficient_quota"}}\n\n' + DONE,
         Seen(end="quota"),
     ),
-    "an error in the delta": (
+    "W16 an error in the delta": (
         chat_body(HI, choice_chunk(delta={"error": {"code": 429}})),
         Seen("Hi", end="rateLimit"),
     ),
@@ -192,7 +197,7 @@ ENDS = {
         chat_body({"type": "error", "message": "Too many requests"}),
         Seen(end="rateLimit"),
     ),
-    "an error under the name of a class": (
+    "W16 an error under the name of a class": (
         chat_body({"object": "error", "message": "x", "type": "RateLimitError"}),
         Seen(end="rateLimit"),
     ),

@@ -45,6 +45,7 @@ def _wire_call(call_id: str = "c1", name: str = "read", arguments: str = '{"path
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
+@pytest.mark.covers("W108")
 def test_a_tool_turn_is_a_call_and_one_tool_message_for_each_result() -> None:
     turn = assistant("Reading.", _call(), _call("c2"))
     assert _messages(user("Hi"), turn, tool_result("c1", "text", "more"), tool_result("c2")) == [
@@ -55,6 +56,7 @@ def test_a_tool_turn_is_a_call_and_one_tool_message_for_each_result() -> None:
     ]
 
 
+@pytest.mark.covers("W107", "W112")
 def test_images_of_tool_results_follow_them_in_one_user_message() -> None:
     turn = assistant(_call(), _call("c2"))
     results = tool_result("c1", PNG), tool_result("c2", "b", PNG)
@@ -68,11 +70,13 @@ def test_images_of_tool_results_follow_them_in_one_user_message() -> None:
     ]
 
 
+@pytest.mark.covers("W115")
 def test_a_users_image_goes_beside_the_text() -> None:
     content = [{"type": "text", "text": "See"}, PNG_PART]
     assert _messages(user("See", PNG)) == [{"role": "user", "content": content}]
 
 
+@pytest.mark.covers("W107", "W108")
 def test_messages_that_say_nothing_do_no_harm() -> None:
     thought = assistant(ThinkingBlock("Hm."))
     assert _messages(user(""), assistant(), assistant(" "), thought, user("Hi")) == [
@@ -81,6 +85,7 @@ def test_messages_that_say_nothing_do_no_harm() -> None:
     ]
 
 
+@pytest.mark.covers("W42", "W141")
 @pytest.mark.parametrize(
     ("text", "sent"),
     [
@@ -98,12 +103,13 @@ def test_arguments_in_the_history_are_always_the_json_of_an_object(text: str, se
     assert message["tool_calls"] == [_wire_call(arguments=sent)]
 
 
+@pytest.mark.covers("W42")
 def test_numbers_beyond_64_bits_are_sent_whole() -> None:
     message = _answer(assistant(_call(arguments={"n": 2**70})))
     assert message["tool_calls"] == [_wire_call(arguments=f'{{"n":{2**70}}}')]
 
 
-@pytest.mark.covers("R185")
+@pytest.mark.covers("R185", "W41", "W140")
 def test_lone_surrogates_become_replacement_characters() -> None:
     call = _call(arguments={"\ud83d": ["\ude00", "\ud83d\ude00"]})
     assert _messages(user("a\ud83d"), assistant("b\ude00", call), tool_result("c1", "😋\udcff")) == [
@@ -117,6 +123,7 @@ def test_lone_surrogates_become_replacement_characters() -> None:
     ]
 
 
+@pytest.mark.covers("W116")
 def test_ids_too_long_for_the_format_are_shortened_alike_in_call_and_result() -> None:
     long, other = "call_" + "x" * 60, "call_" + "x" * 61
     _, turn, first, second = _messages(
@@ -128,6 +135,7 @@ def test_ids_too_long_for_the_format_are_shortened_alike_in_call_and_result() ->
     assert max(map(len, ids)) <= 40
 
 
+@pytest.mark.covers("W118")
 def test_names_are_made_legal_and_can_be_told_back() -> None:
     tools = (ToolSpec("read", "", {}), ToolSpec("my.tool/ä", "", {}), ToolSpec("my_tool__", "", {}))
     writer = ChatRequests()
@@ -138,6 +146,16 @@ def test_names_are_made_legal_and_can_be_told_back() -> None:
     assert body["messages"][1]["tool_calls"][0]["function"]["name"] == sent[1]
 
 
+@pytest.mark.covers("W118")
+def test_long_names_that_begin_alike_stay_apart() -> None:
+    tools = tuple(ToolSpec("mcp__" + "x" * 70 + end, "", {}) for end in ("one", "two"))
+    writer = ChatRequests()
+    sent = [tool["function"]["name"] for tool in _body(model_request(tools=tools), writer)["tools"]]
+    assert writer.names(tools) == dict(zip(sent, (tool.name for tool in tools), strict=True))
+    assert [len(name) <= 64 for name in sent] == [True, True]
+
+
+@pytest.mark.covers("W134", "W136")
 def test_tools_are_told_with_a_whole_schema_and_left_out_when_there_are_none() -> None:
     tool = ToolSpec("now", "The time.", {}, guidance="for the system prompt only")
     parameters: dict[str, Any] = {"type": "object", "properties": {}}
@@ -153,6 +171,7 @@ THOUGHTS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.covers("W121", "W125")
 @pytest.mark.parametrize("name", THOUGHTS)
 def test_thinking_goes_back_to_its_own_model_in_the_form_it_came(name: str) -> None:
     data, sent = THOUGHTS[name]
@@ -162,16 +181,19 @@ def test_thinking_goes_back_to_its_own_model_in_the_form_it_came(name: str) -> N
     assert _answer(turn, "openai-chat/other") == plain
 
 
+@pytest.mark.covers("W124")
 def test_a_field_of_thinking_goes_back_beside_calls_only() -> None:
     thought = ThinkingBlock("Hm.", data={"field": "reasoning_content"}, origin="openai-chat")
     assert _answer(assistant(thought, "Yes")) == {"role": "assistant", "content": "Yes"}
 
 
+@pytest.mark.covers("W121")
 def test_thinking_of_another_format_is_not_sent() -> None:
     foreign = ThinkingBlock("Hm.", "signature", {"reasoning_details": ["x"]}, "anthropic")
     assert _answer(assistant(foreign, "Yes")) == {"role": "assistant", "content": "Yes"}
 
 
+@pytest.mark.covers("W29")
 def test_what_came_with_a_call_goes_back_with_it() -> None:
     extra: Any = {"extra_content": {"google": {"thought_signature": "s"}}, "foreign": 1}
     message = _answer(assistant(_call(extra=extra)))

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from pilothouse_agent.kernel.messages import ImageBlock
+from pilothouse_agent.kernel.json_types import JsonObject
+from pilothouse_agent.kernel.messages import ImageBlock, ThinkingBlock
 from pilothouse_agent.kernel.request import ModelLimits
 from pilothouse_agent.models.model_traits import ModelTraits
-from support.asking import MakeProvider, ask, model_request, seen, user
+from support.asking import MakeProvider, ask, assistant, model_request, seen, user
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, json_answer, text_chunk
 from support.typed_events import answer, block, delta, message, text_delta
 
@@ -55,6 +56,7 @@ CASES: list[tuple[str, str, str, str]] = [
 ]
 
 
+@pytest.mark.covers("W36", "W114", "W129", "W133")
 @pytest.mark.parametrize(("wire", "model", "refused", "words"), CASES)
 async def test_a_request_is_repeated_without_what_was_refused(
     wire: str, model: str, refused: str, words: str, server: ModelServer, provider: MakeProvider
@@ -67,6 +69,35 @@ async def test_a_request_is_repeated_without_what_was_refused(
 
     sent = [refused.encode() in request.body for request in server.requests]
     assert (ends, sent) == (["stop", "stop"], [True, False, False])
+
+
+SEALED: JsonObject = {"item": {"type": "reasoning", "id": "rs_1", "encrypted_content": "c2Vj"}}
+THOUGHTS: list[tuple[str, ThinkingBlock, str]] = [
+    (
+        "openai",
+        ThinkingBlock("Hm.", data=SEALED, origin="openai"),
+        "The encrypted content c2Vj could not be verified. Reason: it belongs to another organization.",
+    ),
+    (
+        "anthropic",
+        ThinkingBlock("Hm.", "c2Vj", origin="anthropic"),
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+    ),
+]
+
+
+@pytest.mark.covers("W120", "W128")
+@pytest.mark.parametrize(("wire", "thought", "words"), THOUGHTS)
+async def test_thinking_of_another_account_is_left_out_once_it_is_refused(
+    wire: str, thought: ThinkingBlock, words: str, server: ModelServer, provider: MakeProvider
+) -> None:
+    server.play(json_answer(400, {"error": {"message": words}}), Answer.of(HI[wire]))
+    turn = assistant(thought, "Hello", model=f"{wire}/m")
+
+    end = seen(await ask(provider(wire), model_request(user("Hi"), turn, user("Go"), model=f"{wire}/m"))).end
+
+    sent = [(b"c2Vj" in request.body, b"Hello" in request.body) for request in server.requests]
+    assert (end, sent) == ("stop", [(True, True), (False, True)])
 
 
 async def test_another_model_of_the_same_server_is_still_asked(

@@ -38,6 +38,9 @@ SHAPES: list[tuple[int, Any, ErrorKind]] = [
     (500, b'event: error\ndata: {"error":{"type":"overloaded_error","message":"x"}}\n\n', "overloaded"),
     (400, b'data: {"error":{"code":"context_length_exceeded"}}\n\ndata: [DONE]\n\n', "contextOverflow"),
     (400, b'{"error":{"message":"prompt is too long', "contextOverflow"),
+    (400, _error("up", metadata={"raw": '{"error":{"code":"context_length_exceeded"}}'}), "contextOverflow"),
+    (502, _error("up", upstream_error={"error": {"type": "rate_limit_error"}}), "rateLimit"),
+    (400, {"statusCode": 400, "message": "Incorrect API key."}, "auth"),
 ]  # fmt: skip
 
 CODES: list[tuple[int, Any, ErrorKind]] = [
@@ -83,10 +86,47 @@ WORDS: list[tuple[int, str, ErrorKind]] = [
 SAID: list[tuple[int, Any, ErrorKind]] = [(status, _error(text), kind) for status, text, kind in WORDS]
 
 
-@pytest.mark.covers("R161", "R164")
+@pytest.mark.covers("R161", "R164", "W161", "W162", "W165", "W166", "W167", "W168")
 @pytest.mark.parametrize(("status", "body", "kind"), [*SHAPES, *CODES, *SAID])
 def test_the_kind_is_found_in_any_shape_code_or_wording(status: int, body: Any, kind: ErrorKind) -> None:
     assert _judged(status, body).kind == kind
+
+
+OVERFLOWS = [
+    "The input exceeds the context window of m.",
+    "m has a maximum context length of 8 tokens; its maximum context length is 8.",
+    "Your context size has been exceeded: shift the context or shorten it.",
+    "The prompt does not fit: it exceeds the available context size of m.",
+    "Prompt token count of 9 exceeds the limit, which is 8.",
+    "The input token count 9 exceeds what m allows.",
+    "The input is too long for m.",
+    "Your input is longer than the model's context length.",
+    "Exceeded model token limit: 8.",
+    "Too big (size limit exceeded by 3 tokens).",
+    "Current length is 9 while limit is 8.",
+    "Please reduce the length of the messages.",
+    "max_tokens must be at least 1, got -7.",
+    "`inputs` tokens + `max_new_tokens` must be at most 8.",
+    "m: request exceeds the maximum size.",
+]
+NO_OVERFLOWS = [
+    "Invalid 'tools[1].function.name': string too long, at most 64 characters.",
+    "The tool name has a length that cannot exceed 64.",
+    "max_tokens: 90 > 64, which is more than m may write.",
+    "Too many tokens, please wait a while.",
+    "The limit of 40 input tokens per minute would be exceeded; try again later.",
+    "The image exceeds the allowed size of 5 MB.",
+]
+
+
+@pytest.mark.covers("W168")
+@pytest.mark.parametrize(
+    ("text", "overflows"), [*((text, True) for text in OVERFLOWS), *((text, False) for text in NO_OVERFLOWS)]
+)
+def test_a_full_window_is_told_from_what_only_sounds_like_it(text: str, overflows: bool) -> None:
+    nested = _error("up", metadata={"raw": json.dumps(_error(text))})
+    errors = [_judged(400, _error(text)), _judged(500, nested), stream_error(SOURCE, _error(text))]
+    assert [error.kind == "contextOverflow" for error in errors] == [overflows] * 3
 
 
 @pytest.mark.parametrize(
@@ -104,6 +144,7 @@ def test_without_a_status_the_words_may_say_all(value: Any, kind: ErrorKind) -> 
     assert stream_error(SOURCE, value).kind == kind
 
 
+@pytest.mark.covers("W161")
 def test_credit_that_is_used_up_stays_so_whatever_time_to_wait_is_stated() -> None:
     errors = [
         _judged(429, _error(text), {"retry-after": "1"})
@@ -112,6 +153,7 @@ def test_credit_that_is_used_up_stays_so_whatever_time_to_wait_is_stated() -> No
     assert [(error.kind, error.retryable) for error in errors] == [("quota", False), ("rateLimit", True)]
 
 
+@pytest.mark.covers("W165")
 @pytest.mark.parametrize(
     "body", [b"<p>no</p>", b'<?xml version="1.0"?><a/>', b'{"error":"<html></html>"}', b'["<h1>no</h1>"]']
 )
@@ -139,7 +181,7 @@ WAITS: list[tuple[dict[str, str], Any, float | None]] = [
 ]
 
 
-@pytest.mark.covers("R160")
+@pytest.mark.covers("R160", "W160")
 @pytest.mark.parametrize(("headers", "body", "seconds"), WAITS)
 def test_how_long_to_wait_is_read_in_any_form(
     headers: dict[str, str], body: Any, seconds: float | None

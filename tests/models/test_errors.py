@@ -71,7 +71,9 @@ CASES: list[tuple[int, Any, ErrorKind, bool]] = [
 ]
 
 
-@pytest.mark.covers("R161", "R164", "K80", "K81", "K82")
+@pytest.mark.covers(
+    "R161", "R164", "K80", "K81", "K82", "W142", "W161", "W162", "W166", "W167", "W168", "W170"
+)
 @pytest.mark.parametrize(("status", "body", "kind", "retryable"), CASES)
 def test_status_code_and_words_give_the_kind(
     status: int, body: Any, kind: ErrorKind, retryable: bool
@@ -91,6 +93,7 @@ STREAM_CASES: list[tuple[Any, ErrorKind, bool]] = [
 ]
 
 
+@pytest.mark.covers("W16", "W52")
 @pytest.mark.parametrize(("value", "kind", "retryable"), STREAM_CASES)
 def test_an_error_inside_an_answer_is_judged_by_the_same_tables(
     value: Any, kind: ErrorKind, retryable: bool
@@ -99,6 +102,7 @@ def test_an_error_inside_an_answer_is_judged_by_the_same_tables(
     assert (error.kind, error.retryable) == (kind, retryable)
 
 
+@pytest.mark.covers("W163")
 def test_the_header_that_says_whether_to_retry_decides_but_for_what_no_retry_heals() -> None:
     said = [
         _judged(status, {}, {"x-should-retry": word}).retryable
@@ -128,7 +132,7 @@ MESSAGES = [
 ]  # fmt: skip
 
 
-@pytest.mark.covers("R175")
+@pytest.mark.covers("R175", "W165")
 @pytest.mark.parametrize(("body", "message"), MESSAGES)
 def test_any_body_becomes_one_clear_line_without_a_key(body: Any, message: str) -> None:
     said, _, request = message.partition(" (")
@@ -171,7 +175,7 @@ WAITS: list[tuple[dict[str, str], str, float | None]] = [
 ]
 
 
-@pytest.mark.covers("R160")
+@pytest.mark.covers("R160", "W160")
 @pytest.mark.parametrize(("headers", "text", "seconds"), WAITS)
 def test_how_long_to_wait_is_read_from_headers_then_words(
     headers: dict[str, str], text: str, seconds: float | None
@@ -179,6 +183,7 @@ def test_how_long_to_wait_is_read_from_headers_then_words(
     assert _judged(429, _said(text), headers).retry_after == seconds
 
 
+@pytest.mark.covers("W160")
 def test_how_long_to_wait_is_read_from_the_details_before_the_words() -> None:
     details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}]
     error = _judged(429, _said("Please retry in 34.07s.", details=details))

@@ -23,26 +23,29 @@ BODIES = {
 
 FRAMINGS: dict[str, Callable[[bytes], bytes]] = {
     "as it should be": bytes,
-    "crlf": lambda body: body.replace(b"\n", b"\r\n"),
-    "cr alone": lambda body: body.replace(b"\n", b"\r"),
-    "ends of lines mixed": lambda body: body.replace(b"\n\n", b"\r\n\r"),
-    "byte order mark": lambda body: b"\xef\xbb\xbf" + body,
-    "no blank after the colon": lambda body: body.replace(b"data: ", b"data:"),
-    "two blanks after the colon": lambda body: body.replace(b"data: ", b"data:  "),
-    "comments everywhere": lambda body: b": wait\n\n" + body.replace(b"data:", b": ping\ndata:"),
-    "ids, retries and fields nobody knows": lambda body: body.replace(b"data:", b"id: 7\nretry: 3\nx\ndata:"),
-    "events without data": lambda body: b"event: x\n\ndata:\n\ndata: \n\n" + body,
-    "an object over several data lines": lambda body: body.replace(b', "', b',\ndata: "', 1),
-    "blank lines first": lambda body: b"\n\r\n\n" + body,
-    "no last blank line": lambda body: body.rstrip(b"\n"),
-    "DONE at the end": lambda body: body + b"data: [DONE]\n\n",
-    "DONE between blanks": lambda body: body + b"data:   [DONE]  \n\n",
-    "data after the end": lambda body: body + body,
-    "JSON that is no event": lambda body: b"data: null\n\ndata: [1]\n\ndata: 7\n\ndata: {}\n\n" + body,
-    "words between events": lambda body: b"data: keep-alive\n\n" + body,
+    "W1 crlf": lambda body: body.replace(b"\n", b"\r\n"),
+    "W1 cr alone": lambda body: body.replace(b"\n", b"\r"),
+    "W1 ends of lines mixed": lambda body: body.replace(b"\n\n", b"\r\n\r"),
+    "W2 byte order mark": lambda body: b"\xef\xbb\xbf" + body,
+    "W3 no blank after the colon": lambda body: body.replace(b"data: ", b"data:"),
+    "W3 two blanks after the colon": lambda body: body.replace(b"data: ", b"data:  "),
+    "W4 comments everywhere": lambda body: b": wait\n\n" + body.replace(b"data:", b": ping\ndata:"),
+    "W8 ids, retries and fields nobody knows": lambda body: body.replace(
+        b"data:", b"id: 7\nretry: 3\nx\ndata:"
+    ),
+    "W8 events without data": lambda body: b"event: x\n\ndata:\n\ndata: \n\n" + body,
+    "W5 an object over several data lines": lambda body: body.replace(b', "', b',\ndata: "', 1),
+    "W8 blank lines first": lambda body: b"\n\r\n\n" + body,
+    "W9 no last blank line": lambda body: body.rstrip(b"\n"),
+    "W11 DONE at the end": lambda body: body + b"data: [DONE]\n\n",
+    "W11 DONE between blanks": lambda body: body + b"data:   [DONE]  \n\n",
+    "W11 data after the end": lambda body: body + body,
+    "W17 JSON that is no event": lambda body: b"data: null\n\ndata: [1]\n\ndata: 7\n\ndata: {}\n\n" + body,
+    "W17 words between events": lambda body: b"data: keep-alive\n\n" + body,
 }
 
 
+@pytest.mark.covers("W6", "W7")
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("wire", BODIES)
 async def test_the_same_text_comes_out_however_events_are_framed(
@@ -55,6 +58,7 @@ async def test_the_same_text_comes_out_however_events_are_framed(
     assert answers == [Seen(TEXT)] * 2
 
 
+@pytest.mark.covers("W12", "W13")
 @pytest.mark.parametrize("wire", BODIES)
 @pytest.mark.parametrize("content_type", ["application/json", "application/octet-stream", "text/plain"])
 async def test_a_stream_under_a_wrong_type_and_compressed_is_read_all_the_same(

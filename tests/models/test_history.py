@@ -46,17 +46,17 @@ def _told(message: ModelMessage) -> Any:
 
 ASK, GO = user("Hi"), user("Go")
 CASES: dict[str, tuple[list[ModelMessage], list[Any]]] = {
-    "a missing result": (
+    "W100 a missing result": (
         [ASK, assistant(_call("a"), _call("b")), tool_result("a", "A"), GO],
         ["Hi", ["a", "b"], {"a": "A"}, {"b": INTERRUPTED}, "Go"],
     ),
-    "a call at the end": ([ASK, assistant(_call("a"))], ["Hi", ["a"], {"a": INTERRUPTED}]),
-    "a result too late": (
+    "W100 a call at the end": ([ASK, assistant(_call("a"))], ["Hi", ["a"], {"a": INTERRUPTED}]),
+    "W100 W102 a result too late": (
         [ASK, assistant(_call("a")), GO, assistant("Yes"), tool_result("a", "A")],
         ["Hi", ["a"], {"a": "A"}, "Go", ["Yes"]],
     ),
-    "a result without a call": ([ASK, tool_result("x", "X"), GO], ["Hi", "Go"]),
-    "two results, one of a failure": (
+    "W101 a result without a call": ([ASK, tool_result("x", "X"), GO], ["Hi", "Go"]),
+    "W101 two results, one of a failure": (
         [ASK, assistant(_call("a")), _failed("a", "interrupted"), tool_result("a", "A"), GO],
         ["Hi", ["a"], {"a": "A"}, "Go"],
     ),
@@ -64,23 +64,23 @@ CASES: dict[str, tuple[list[ModelMessage], list[Any]]] = {
         [ASK, assistant(_call("a")), tool_result("a", "A"), tool_result("a", "B")],
         ["Hi", ["a"], {"a": "A"}],
     ),
-    "one id in two turns": (
+    "W117 one id in two turns": (
         [ASK, assistant(_call("a")), tool_result("a", "A"), assistant(_call("a")), tool_result("a", "B")],
         ["Hi", ["a"], {"a": "A"}, ["a-2"], {"a-2": "B"}],
     ),
-    "one id for two calls": (
+    "W117 one id for two calls": (
         [ASK, assistant(_call("a"), _call("a")), tool_result("a", "A"), tool_result("a", "B")],
         ["Hi", ["a", "a-2"], {"a": "A"}, {"a-2": "B"}],
     ),
-    "a call without id": (
+    "W25 a call without id": (
         [ASK, assistant(_call("")), tool_result("", "A")],
         ["Hi", ["call-2"], {"call-2": "A"}],
     ),
-    "a refused answer": (
+    "W40 W55 W111 a refused answer": (
         [ASK, assistant("No", _call("a"), stop="refusal"), _failed("a", "refused"), GO],
         ["Hi", "Go"],
     ),
-    "thinking that broke off": (
+    "W110 thinking that broke off": (
         [ASK, assistant(ThinkingBlock("Hm"), "Y", stop="aborted"), GO],
         ["Hi", ["Y"], "Go"],
     ),

@@ -20,6 +20,7 @@ KEY = "SENTINEL-key-123"
 HI = chat_body(text_chunk("Hi"), finish_chunk())
 
 
+@pytest.mark.covers("W36", "W132", "W133")
 async def test_a_request_goes_out_as_the_format_asks(server: ModelServer, chat: MakeChat) -> None:
     server.play(Answer.of(HI))
     events = await ask(chat(key=KEY), model_request(user("Hello"), system="Be brief.", thinking="low"))
@@ -88,6 +89,7 @@ async def test_closing_the_stream_closes_the_connection(server: ModelServer, cha
         await server.left.wait()
 
 
+@pytest.mark.covers("W36", "W133")
 async def test_a_server_that_refuses_to_count_is_asked_without(server: ModelServer, chat: MakeChat) -> None:
     refusal = {"detail": [{"loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}]}
     server.play(json_answer(422, refusal), Answer.of(HI), Answer.of(HI))

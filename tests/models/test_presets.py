@@ -51,6 +51,7 @@ async def test_a_preset_is_reached_by_its_address_variable(preset: str, server: 
     assert body["model"] == "m"
 
 
+@pytest.mark.covers("W104", "W116")
 async def test_mistral_gets_short_ids_an_answer_after_results_and_no_options(server: ModelServer) -> None:
     turn = assistant(ToolCall("call_long_id", "read", {}), model="mistral/m")
     body = await _sent(server, "mistral", user("a"), turn, tool_result("call_long_id", "x"), user("b"))
@@ -62,6 +63,7 @@ async def test_mistral_gets_short_ids_an_answer_after_results_and_no_options(ser
     assert sorted(body) == ["max_tokens", "messages", "model", "stream"]
 
 
+@pytest.mark.covers("W129")
 @pytest.mark.parametrize(
     ("preset", "thinking", "tokens"),
     [
@@ -86,6 +88,7 @@ async def test_deepseek_is_told_not_to_think(server: ModelServer) -> None:
     assert (thinking["thinking"], thinking["reasoning_effort"]) == ({"type": "enabled"}, "low")
 
 
+@pytest.mark.covers("W103")
 async def test_users_in_a_row_are_one_for_templates_that_want_turns(server: ModelServer) -> None:
     body = await _sent(server, "llamacpp", user("a"), user("b"))
     assert [message["role"] for message in body["messages"]] == ["system", "user"]

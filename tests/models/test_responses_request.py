@@ -76,6 +76,10 @@ def _thought(item: Any, model: str = MODEL, origin: str = "openai") -> ThinkingB
     return ThinkingBlock("Hm.", data={"item": item, "model": model}, origin=origin)
 
 
+MADE = _call(extra={"item": {"type": "function_call", "id": "fc_1"}, "model": MODEL})
+
+
+@pytest.mark.covers("W126", "W132")
 def test_a_request_stores_nothing_and_asks_for_the_thinking_sealed() -> None:
     tool = ToolSpec("read", "Reads.", {"type": "object", "properties": {"path": {"type": "string"}}})
     request = model_request(user("Hi"), model=MODEL, system="Be brief.", tools=(tool,), thinking="low")
@@ -101,6 +105,7 @@ def test_a_request_stores_nothing_and_asks_for_the_thinking_sealed() -> None:
     }
 
 
+@pytest.mark.covers("W108")
 def test_a_tool_turn_is_a_call_item_and_an_output_item_for_each_result() -> None:
     turn = assistant("Reading.", _call(), _call("c2"))
     results = tool_result("c1", "text", "more"), tool_result("c2")
@@ -114,6 +119,7 @@ def test_a_tool_turn_is_a_call_item_and_an_output_item_for_each_result() -> None
     ]
 
 
+@pytest.mark.covers("W113")
 def test_images_stand_where_they_belong_also_in_results() -> None:
     assert _items(user("See", PNG), assistant(_call()), tool_result("c1", "Saved.", PNG)) == [
         _said("user", _text("See"), PNG_PART),
@@ -122,12 +128,14 @@ def test_images_stand_where_they_belong_also_in_results() -> None:
     ]
 
 
+@pytest.mark.covers("W114")
 def test_a_note_takes_the_place_of_an_image_that_the_model_cannot_see() -> None:
     request = model_request(user("See", PNG), model=MODEL)
     body = _body(request, traits=ModelTraits(images=False))
     assert body["input"] == [_said("user", _text("See"), _text("(an image that this model cannot see)"))]
 
 
+@pytest.mark.covers("W107", "W108")
 def test_messages_that_say_nothing_do_no_harm() -> None:
     thought = assistant(ThinkingBlock("Hm."))
     assert _items(user(""), assistant(), assistant(" "), thought, user("Hi")) == [
@@ -136,6 +144,7 @@ def test_messages_that_say_nothing_do_no_harm() -> None:
     ]
 
 
+@pytest.mark.covers("W106")
 def test_a_conversation_that_ends_with_the_model_is_gone_on_with() -> None:
     assert _items(user("Hi"), assistant("Hello"))[-1] == _said("user", _text("Go on."))
 
@@ -161,6 +170,7 @@ THINKING: dict[str, tuple[AssistantMessage, list[Any]]] = {
 }
 
 
+@pytest.mark.covers("W110", "W121", "W126", "W127")
 @pytest.mark.parametrize("name", THINKING)
 def test_thinking_goes_back_whole_to_its_own_model_with_what_it_led_to(name: str) -> None:
     turn, items = THINKING[name]
@@ -180,8 +190,23 @@ def test_ids_of_items_go_back_only_where_they_are_such_as_the_format_makes() -> 
         ),
         _call("c2", extra={"item": {"type": "function_call", "id": "6b2-4af"}, "model": MODEL}),
     ]
-    assert _answer(assistant(*calls)) == [_wire_call(id="fc_1", namespace="n"), _wire_call("c2")]
-    assert _answer(assistant(*calls), "openai/o3") == [_wire_call(), _wire_call("c2")]
+    turn = assistant(_thought(SEALED), *calls)
+    assert _answer(turn) == [SEALED, _wire_call(id="fc_1", namespace="n"), _wire_call("c2")]
+    assert _answer(turn, "openai/o3") == [_wire_call(), _wire_call("c2")]
+
+
+@pytest.mark.covers("W127")
+@pytest.mark.parametrize(
+    "turn",
+    [
+        assistant(MADE),
+        assistant(_thought({**SEALED, "encrypted_content": None}), MADE),
+        assistant(_thought(SEALED), MADE, stop="interrupted"),
+    ],
+    ids=["no thinking", "not sealed", "broken off"],
+)
+def test_a_call_without_the_thinking_it_came_from_is_not_named_by_its_id(turn: AssistantMessage) -> None:
+    assert _answer(turn) == [_wire_call()]
 
 
 def test_a_call_with_free_text_goes_back_as_a_call_of_a_function() -> None:
@@ -194,7 +219,7 @@ def test_a_call_with_free_text_goes_back_as_a_call_of_a_function() -> None:
     ]
 
 
-@pytest.mark.covers("R185")
+@pytest.mark.covers("R185", "W41", "W42", "W140", "W141")
 def test_arguments_and_texts_are_always_what_a_server_can_read() -> None:
     turn = assistant("b\ude00", _call(arguments=None, arguments_text='{"path": "a'))
     assert _answer(turn) == [
@@ -203,6 +228,7 @@ def test_arguments_and_texts_are_always_what_a_server_can_read() -> None:
     ]
 
 
+@pytest.mark.covers("W116")
 def test_ids_too_long_or_odd_are_made_legal_alike_in_call_and_result() -> None:
     ids = ["call_" + "x" * 60 + "|fc_1", "call_" + "x" * 60 + "|fc_2", "übung 1"]
     turn = assistant(*map(_call, ids))
@@ -258,6 +284,7 @@ def test_what_was_conceded_is_left_out(name: str) -> None:
     assert body == {key: value for key, value in wanted.items() if value is not None}
 
 
+@pytest.mark.covers("W138")
 def test_a_message_is_written_the_same_in_each_request() -> None:
     writer = ResponsesRequests()
     history = (user("a"), assistant(_thought(SEALED), _call()), tool_result("c1", "b"))

@@ -52,10 +52,13 @@ def _custom(text: str) -> dict[str, Any]:
 
 TEXTS = {
     "deltas": (answer(text_delta("Hello, "), text_delta("wörld 👋")), Seen("Hello, wörld 👋")),
-    "the text only when it is done": (answer(_done("output_text", content_index=0, text="Hi")), Seen("Hi")),
-    "the item only when it is done": (answer(item_done(message_item("Hi"))), Seen("Hi")),
-    "only the last event": (answer(output=[message_item("Hi")]), Seen("Hi")),
-    "all of it again and again": (
+    "W60 the text only when it is done": (
+        answer(_done("output_text", content_index=0, text="Hi")),
+        Seen("Hi"),
+    ),
+    "W60 the item only when it is done": (answer(item_done(message_item("Hi"))), Seen("Hi")),
+    "W60 only the last event": (answer(output=[message_item("Hi")]), Seen("Hi")),
+    "W60 all of it again and again": (
         answer(
             HI,
             _done("output_text", content_index=0, text="Hi"),
@@ -65,10 +68,10 @@ TEXTS = {
         Seen("Hi"),
     ),
     "deltas lost on the way": (answer(HI, item_done(message_item("Hi there"))), Seen("Hi there")),
-    "a last event without output": (answer(HI, output=[]), Seen("Hi")),
+    "W60 a last event without output": (answer(HI, output=[]), Seen("Hi")),
     "two messages": (answer(text_delta("a"), text_delta("b", index=1)), Seen("ab")),
     "two parts": (answer(text_delta("a"), text_delta("b", part=1)), Seen("ab")),
-    "other ids in each event": (
+    "W61 other ids in each event": (
         answer(
             item_added({**message_item(""), "id": "x1"}),
             HI,
@@ -84,7 +87,7 @@ TEXTS = {
         ),
         Seen("Hi"),
     ),
-    "events and items that nobody knows": (
+    "W66 events and items that nobody knows": (
         answer(
             {"type": "keepalive"},
             {"type": "codex.rate_limits"},
@@ -94,16 +97,16 @@ TEXTS = {
         ),
         Seen("Hi"),
     ),
-    "a surrogate pair over two deltas": (
+    "W41 a surrogate pair over two deltas": (
         answer(text_delta("ok X"), text_delta("Y!")).replace(b"X", rb"\ud83d").replace(b"Y", rb"\ude00"),
         Seen("ok 😀!"),
     ),
-    "half a surrogate pair": (answer(text_delta("a X")).replace(b"X", rb"\ud83d"), Seen("a \ufffd")),
-    "refusal": (
+    "W41 half a surrogate pair": (answer(text_delta("a X")).replace(b"X", rb"\ud83d"), Seen("a \ufffd")),
+    "W40 refusal": (
         answer(text_delta("I ", kind="refusal"), text_delta("cannot.", kind="refusal")),
         Seen("I cannot.", end="refusal"),
     ),
-    "refusal in the last event": (
+    "W40 refusal in the last event": (
         answer(output=[{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}]),
         Seen("No.", end="refusal"),
     ),
@@ -114,8 +117,8 @@ TEXTS = {
 }
 
 THINKING = {
-    "summary": (answer(text_delta("Hm.", kind=SUMMARY), text_delta("Yes", index=1)), Seen("Yes", "Hm.")),
-    "summary in parts": (
+    "W62 summary": (answer(text_delta("Hm.", kind=SUMMARY), text_delta("Yes", index=1)), Seen("Yes", "Hm.")),
+    "W62 summary in parts": (
         answer(text_delta("A", kind=SUMMARY), text_delta("B", kind=SUMMARY, part=1)),
         Seen("", "A\n\nB"),
     ),
@@ -123,12 +126,15 @@ THINKING = {
         answer(_done(SUMMARY, summary_index=0, text="Hm.")),
         Seen("", "Hm."),
     ),
-    "raw thinking": (answer(text_delta("Hm", kind=THOUGHT), text_delta(".", kind=THOUGHT)), Seen("", "Hm.")),
+    "W62 raw thinking": (
+        answer(text_delta("Hm", kind=THOUGHT), text_delta(".", kind=THOUGHT)),
+        Seen("", "Hm."),
+    ),
     "raw thinking only when it is done": (
         answer(_done(THOUGHT, content_index=0, text="Hm.")),
         Seen("", "Hm."),
     ),
-    "only in the item": (answer(item_done(thinking_item("A", "B"))), Seen("", "A\n\nB")),
+    "W62 only in the item": (answer(item_done(thinking_item("A", "B"))), Seen("", "A\n\nB")),
     "before and after text": (
         answer(
             text_delta("A", kind=THOUGHT), text_delta("x", index=1), text_delta("B", index=2, kind=THOUGHT)
@@ -144,12 +150,12 @@ CALLS = {
         answer(item_added(call_item()), _more('{"path'), _more('":"a"}'), item_done(call_item(A))),
         ONE,
     ),
-    "arguments only when they are done": (
+    "W60 arguments only when they are done": (
         answer(item_added(call_item()), _done(ARGUMENTS, arguments=A), item_done(call_item(A))),
         ONE,
     ),
-    "only the item": (answer(item_done(call_item(A))), ONE),
-    "the call only in the last event": (answer(output=[call_item(A)]), ONE),
+    "W60 only the item": (answer(item_done(call_item(A))), ONE),
+    "W60 the call only in the last event": (answer(output=[call_item(A)]), ONE),
     "all of it, and the last event again": (
         answer(item_added(call_item()), _more(A), item_done(call_item(A)), output=[call_item(A)]),
         ONE,
@@ -158,7 +164,7 @@ CALLS = {
         answer(item_added(call_item()), _more('{"path'), item_done(call_item(A))),
         ONE,
     ),
-    "interleaved": (
+    "W61 interleaved": (
         answer(
             item_added(call_item()),
             item_added(call_item("", "c2", identity="fc_2"), index=1),
@@ -171,19 +177,22 @@ CALLS = {
         answer(item_added(call_item("", "", "")), _more('{"path'), _more('":"a"}'), item_done(call_item(A))),
         ONE,
     ),
-    "a word for all functions before the name": (
+    "W43 a word for all functions before the name": (
         answer(item_done(call_item(A, name="functions.read"))),
         ONE,
     ),
-    "without id": (answer(item_done(call_item(A, ""))), Seen(calls=(("", "read", A),), end="toolUse")),
+    "W25 without id": (answer(item_done(call_item(A, ""))), Seen(calls=(("", "read", A),), end="toolUse")),
     "never done": (answer(_more(A)), Seen(calls=(("", "", A),), end="toolUse")),
-    "no arguments": (
+    "W26 no arguments": (
         answer(item_done(call_item("", name="now"))),
         Seen(calls=(("c1", "now", ""),), end="toolUse"),
     ),
-    "arguments null": (answer(item_done(call_item(None))), Seen(calls=(("c1", "read", ""),), end="toolUse")),
-    "arguments an object": (answer(item_done(call_item({"path": "a"}))), ONE),
-    "free text": (
+    "W26 arguments null": (
+        answer(item_done(call_item(None))),
+        Seen(calls=(("c1", "read", ""),), end="toolUse"),
+    ),
+    "W27 arguments an object": (answer(item_done(call_item({"path": "a"}))), ONE),
+    "W67 free text": (
         answer(
             item_added(_custom("")),
             text_delta("*** Begin", kind="custom_tool_call_input"),
@@ -192,7 +201,7 @@ CALLS = {
         Seen(calls=(("c1", "patch", "*** Begin Patch"),), end="toolUse"),
     ),
     "text before": (answer(HI, item_done(call_item(A), index=1)), ONE._replace(text="Hi")),
-    "cut by the limit": (
+    "W63 cut by the limit": (
         typed_body(
             item_added(call_item()),
             _more('{"pa'),
@@ -200,7 +209,7 @@ CALLS = {
         ),
         Seen(calls=(("c1", "read", '{"pa'),), end="length"),
     ),
-    "cut by the end": (
+    "W65 cut by the end": (
         typed_body(item_added(call_item()), _more(A)),
         Seen(calls=(("c1", "read", A),), end="incompleteStream"),
     ),
@@ -217,56 +226,56 @@ def _failed(**error: Any) -> dict[str, Any]:
 
 
 ENDS = {
-    "length": (_incomplete("max_output_tokens", HI), Seen("Hi", end="length")),
-    "filtered after text": (_incomplete("content_filter", HI), Seen("Hi", end="refusal")),
-    "filtered at once": (_incomplete("content_filter"), Seen(end="contentFilter")),
+    "W63 length": (_incomplete("max_output_tokens", HI), Seen("Hi", end="length")),
+    "W63 filtered after text": (_incomplete("content_filter", HI), Seen("Hi", end="refusal")),
+    "W63 filtered at once": (_incomplete("content_filter"), Seen(end="contentFilter")),
     "incomplete for a reason nobody knows": (_incomplete("new", HI), Seen("Hi")),
     "incomplete for no reason": (_incomplete(None, HI), Seen("Hi")),
     "usage": (
         answer(HI, usage=COUNTED),
         Seen("Hi", usage=Usage(input=10, output=5, cache_read=4, cache_write=3, reasoning=2)),
     ),
-    "usage null": (answer(HI, usage=None), Seen("Hi")),
+    "W36 usage null": (answer(HI, usage=None), Seen("Hi")),
     "usage that is no number": (answer(HI, usage={"input_tokens": "10"}), Seen("Hi")),
-    "no last event": (typed_body(HI), Seen("Hi", end="incompleteStream")),
-    "nothing": (b"", Seen(end="incompleteStream")),
-    "only DONE": (b"data: [DONE]\n\n", Seen(end="incompleteStream")),
+    "W65 no last event": (typed_body(HI), Seen("Hi", end="incompleteStream")),
+    "W15 nothing": (b"", Seen(end="incompleteStream")),
+    "W15 only DONE": (b"data: [DONE]\n\n", Seen(end="incompleteStream")),
     "DONE before the last event": (typed_body(HI) + b"data: [DONE]\n\n", Seen("Hi", end="incompleteStream")),
     "data after DONE": (
         typed_body(HI) + b"data: [DONE]\n\n" + answer(text_delta("!", index=1)),
         Seen("Hi", end="incompleteStream"),
     ),
-    "failed": (typed_body(HI, _failed(code="server_error", message="x")), Seen("Hi", end="serverError")),
-    "failed for its size": (
+    "W64 failed": (typed_body(HI, _failed(code="server_error", message="x")), Seen("Hi", end="serverError")),
+    "W64 W168 failed for its size": (
         typed_body(_failed(code="context_length_exceeded", message="x")),
         Seen(end="contextOverflow"),
     ),
     "failed without a word": (typed_body(completed("failed", error=None)), Seen(end="serverError")),
     "cancelled": (typed_body(HI, completed("cancelled")), Seen("Hi", end="serverError")),
-    "error, flat": (
+    "W64 error, flat": (
         typed_body(HI, {"type": "error", "code": "server_error", "message": "x"}),
         Seen("Hi", end="serverError"),
     ),
-    "error, nested": (
+    "W64 error, nested": (
         typed_body({"type": "error", "error": {"code": "insufficient_quota", "message": "x"}}),
         Seen(end="quota"),
     ),
-    "error, then failed": (
+    "W64 error, then failed": (
         typed_body(
             {"type": "error", "code": "rate_limit_exceeded", "message": "x"}, _failed(code="server_error")
         ),
         Seen(end="rateLimit"),
     ),
     "error without a type": (typed_body({"error": {"code": "invalid_api_key"}}), Seen(end="auth")),
-    "event named error": (b"event: error\ndata: upstream timed out\n\n", Seen(end="timeout")),
-    "a broken event": (
+    "W16 event named error": (b"event: error\ndata: upstream timed out\n\n", Seen(end="timeout")),
+    "W17 a broken event": (
         typed_body(HI) + b'data: {"type":"response.output_te\n\n' + typed_body(completed()),
         Seen("Hi", end="badResponse"),
     ),
     "a cut event at the end": (typed_body(HI) + b'data: {"type":"resp', Seen("Hi", end="incompleteStream")),
-    "HTML page": (b"<html><title>Sign in</title></html>", Seen(end="badResponse")),
+    "W15 HTML page": (b"<html><title>Sign in</title></html>", Seen(end="badResponse")),
     "JSON of another kind": (b'{"detail": "nothing here"}', Seen(end="serverError")),
-    "one JSON object": (
+    "W14 one JSON object": (
         json.dumps({"object": "response", "status": "completed", "output": [message_item("Hi")]}).encode(),
         Seen("Hi"),
     ),
@@ -298,6 +307,7 @@ def test_the_same_comes_out_however_it_is_cut(name: str, size: int) -> None:
     assert seen([*(event for piece in pieces for event in reader.feed(piece)), *reader.end()]) == outcome
 
 
+@pytest.mark.covers("W62")
 async def test_sealed_thinking_is_kept_whole_for_the_next_request(
     server: ModelServer, provider: MakeProvider
 ) -> None:
@@ -314,6 +324,24 @@ async def test_sealed_thinking_is_kept_whole_for_the_next_request(
         Delta("thinking", 0, "Hm."),
         ThinkingData(0, data={"item": item, "model": MODEL}, origin="openai"),
         Delta("text", 1, "Yes"),
+        Finished("stop"),
+    ]
+
+
+@pytest.mark.covers("W67")
+async def test_several_messages_are_blocks_of_their_own(server: ModelServer, provider: MakeProvider) -> None:
+    said = [
+        event
+        for index, text in enumerate(("Looking.", "Done."))
+        for event in (
+            text_delta(text, index=index),
+            item_done(message_item(text, f"msg_{index}"), index=index),
+        )
+    ]
+    server.play(Answer.of(answer(*said)))
+    assert await ask(provider("openai"), model_request(model=MODEL)) == [
+        Delta("text", 0, "Looking."),
+        Delta("text", 1, "Done."),
         Finished("stop"),
     ]
 
@@ -356,6 +384,7 @@ async def test_the_model_that_answered_is_named_where_it_is_another(
     )
 
 
+@pytest.mark.covers("W64")
 async def test_a_failure_says_how_long_to_wait_and_which_request_it_was(
     server: ModelServer, provider: MakeProvider
 ) -> None:
@@ -371,6 +400,7 @@ async def test_a_failure_says_how_long_to_wait_and_which_request_it_was(
     )
 
 
+@pytest.mark.covers("W19")
 async def test_a_connection_lost_after_the_last_event_takes_nothing_away(
     server: ModelServer, provider: MakeProvider
 ) -> None:

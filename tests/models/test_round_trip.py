@@ -95,6 +95,7 @@ def _message(events: list[StreamEvent]) -> AssistantMessage:
     return AssistantMessage("a", builder.content("finished"), TIME, end.model, "toolUse")
 
 
+@pytest.mark.covers("W29", "W62", "W120", "W125")
 @pytest.mark.parametrize("wire", ["openai-chat", "openai", "anthropic"])
 async def test_a_turn_goes_back_as_it_came_to_the_model_that_was_asked(
     wire: str, server: ModelServer, provider: MakeProvider

@@ -20,8 +20,8 @@ def _object(**fields: Any) -> Schema:
 
 
 WHOLE: dict[str, tuple[Schema | None, Schema]] = {
-    "none": (None, _object()),
-    "empty": ({}, _object()),
+    "W136 none": (None, _object()),
+    "W136 empty": ({}, _object()),
     "as it should be": (
         _object(properties={"a": TEXT}, required=["a"], additionalProperties=False),
         _object(properties={"a": TEXT}, required=["a"], additionalProperties=False),
@@ -54,6 +54,7 @@ WHOLE: dict[str, tuple[Schema | None, Schema]] = {
 }
 
 
+@pytest.mark.covers("W135")
 @pytest.mark.parametrize("name", WHOLE)
 def test_the_schema_of_arguments_is_plainly_an_objects(name: str) -> None:
     schema, whole = WHOLE[name]
@@ -99,6 +100,7 @@ REDUCED: dict[str, tuple[Schema | bool, Schema]] = {
 }
 
 
+@pytest.mark.covers("W135")
 @pytest.mark.parametrize("name", REDUCED)
 def test_a_schema_is_reduced_to_the_words_that_gemini_knows(name: str) -> None:
     schema, reduced = REDUCED[name]
@@ -106,6 +108,7 @@ def test_a_schema_is_reduced_to_the_words_that_gemini_knows(name: str) -> None:
     assert reduced_schema(root) == {"type": "object", "properties": {"p": reduced}}
 
 
+@pytest.mark.covers("W135")
 def test_a_schema_that_holds_itself_ends_where_it_comes_again() -> None:
     node: Any = {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/N"}}}}
     kids = {"type": "array", "items": {"type": "object"}}

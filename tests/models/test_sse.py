@@ -20,27 +20,27 @@ def _read(body: bytes, cut: int | None = None) -> list[tuple[str, bytes]]:
 
 CASES: dict[str, tuple[bytes, list[tuple[str, bytes]]]] = {
     "lf": (b"data: a\n\ndata: b\n\n", [("", b"a"), ("", b"b")]),
-    "crlf": (b"data: a\r\n\r\ndata: b\r\n\r\n", [("", b"a"), ("", b"b")]),
-    "cr": (b"data: a\r\rdata: b\r\r", [("", b"a"), ("", b"b")]),
-    "mixed line ends": (b"data: a\r\n\ndata: b\n\rdata: c\r\n\r\n", [("", b"a"), ("", b"b"), ("", b"c")]),
-    "byte order mark": (b"\xef\xbb\xbfdata: a\n\n", [("", b"a")]),
-    "no blank after the colon": (b"data:a\n\n", [("", b"a")]),
-    "two blanks after the colon": (b"data:  a\n\n", [("", b" a")]),
-    "comments between": (b": hi\n\ndata: a\n: ping\ndata: b\n\n:\n\n", [("", b"a\nb")]),
-    "several data lines": (b"data: {\ndata: \ndata: }\n\n", [("", b"{\n\n}")]),
-    "event names end with their event": (
+    "W1 crlf": (b"data: a\r\n\r\ndata: b\r\n\r\n", [("", b"a"), ("", b"b")]),
+    "W1 cr": (b"data: a\r\rdata: b\r\r", [("", b"a"), ("", b"b")]),
+    "W1 mixed line ends": (b"data: a\r\n\ndata: b\n\rdata: c\r\n\r\n", [("", b"a"), ("", b"b"), ("", b"c")]),
+    "W2 byte order mark": (b"\xef\xbb\xbfdata: a\n\n", [("", b"a")]),
+    "W3 no blank after the colon": (b"data:a\n\n", [("", b"a")]),
+    "W3 two blanks after the colon": (b"data:  a\n\n", [("", b" a")]),
+    "W4 comments between": (b": hi\n\ndata: a\n: ping\ndata: b\n\n:\n\n", [("", b"a\nb")]),
+    "W5 several data lines": (b"data: {\ndata: \ndata: }\n\n", [("", b"{\n\n}")]),
+    "W8 event names end with their event": (
         b"event: error\ndata: a\n\ndata: b\n\nevent: x\n\ndata: c\n\n",
         [("error", b"a"), ("", b"b"), ("", b"c")],
     ),
-    "fields without use": (b"id: 7\nretry: 5\nnonsense\nfoo: bar\n\ndata: a\n\n", [("", b"a")]),
-    "no data": (b"\n\nevent: x\n\ndata\n\ndata:\n\ndata: a\n\n", [("", b"a")]),
-    "separators that are no line ends": (
+    "W8 fields without use": (b"id: 7\nretry: 5\nnonsense\nfoo: bar\n\ndata: a\n\n", [("", b"a")]),
+    "W8 no data": (b"\n\nevent: x\n\ndata\n\ndata:\n\ndata: a\n\n", [("", b"a")]),
+    "W7 separators that are no line ends": (
         "data: a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg\n\n".encode(),
         [("", "a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg".encode())],
     ),
-    "characters of several bytes": ("data: wörld 👋\n\n".encode(), [("", "wörld 👋".encode())]),
-    "last blank line missing": (b"data: a\n\ndata: b\n", [("", b"a"), ("", b"b")]),
-    "last line not ended": (b"data: a\n\ndata: b", [("", b"a"), ("", b"b")]),
+    "W6 characters of several bytes": ("data: wörld 👋\n\n".encode(), [("", "wörld 👋".encode())]),
+    "W9 last blank line missing": (b"data: a\n\ndata: b\n", [("", b"a"), ("", b"b")]),
+    "W9 last line not ended": (b"data: a\n\ndata: b", [("", b"a"), ("", b"b")]),
     "an error in a field of its own": (b"data: a\nerror: {}\n\nerror:\n\n", [("", b"a"), ("error", b"{}")]),
     "a bare line of JSON": (b'data: a\n{"b": 1}\n{"c":\n\n', [("", b"a"), (BARE, b'{"b": 1}')]),
     "nothing": (b"", []),
@@ -54,17 +54,20 @@ def test_events_come_out_whatever_the_line_ends_and_the_cuts(case: str, cut: int
     assert _read(body, cut) == events
 
 
+@pytest.mark.covers("W1")
 def test_an_event_is_handed_out_with_the_piece_that_ends_it() -> None:
     reader = SseReader()
     assert reader.feed(b"data: a\r\n\r") == [SseEvent("", b"a")]
     assert reader.feed(b"\ndata: b\n\nda") == [SseEvent("", b"b")]
 
 
+@pytest.mark.covers("W10")
 def test_an_event_of_a_megabyte_in_small_pieces_is_read_in_linear_time() -> None:
     line = b"x" * 1_000_000
     assert _read(b"data: " + line + b"\n\n", 3) == [("", line)]
 
 
+@pytest.mark.covers("W1", "W6")
 @given(
     st.lists(
         st.sampled_from([b"data: a", b"data:b", b": c", b"event: d", b"id: e", b"", "data: ü".encode()])

@@ -73,7 +73,7 @@ MESSAGES = {
         message(*block(_use("c1"), {"type": "input_json_delta", "partial_json": {"path": "a"}})),
         ONE,
     ),
-    "the start twice, once without an id": (
+    "W58 the start twice, once without an id": (
         typed_body(start(), {"type": "message_start", "message": {}}, *HI, *ending()),
         Seen("Hi"),
     ),
@@ -87,7 +87,7 @@ MESSAGES = {
         typed_body(start(), *HI) + json.dumps(OVERLOADED).encode() + b"\n",
         Seen("Hi", end="overloaded"),
     ),
-    "an error of another server": (
+    "W52 an error of another server": (
         typed_body(start(), {"object": "error", "message": "x", "code": 400}),
         Seen(end="invalidRequest"),
     ),
@@ -95,7 +95,7 @@ MESSAGES = {
 }  # fmt: skip
 
 RESPONSES = {
-    "another order and other ids at the end": (
+    "W61 another order and other ids at the end": (
         answer(
             text_delta("Hi"),
             text_delta("Hm.", index=1, kind="reasoning_summary_text"),
@@ -113,11 +113,11 @@ RESPONSES = {
         ),
         Seen("Hi", "Hm."),
     ),
-    "a call under another id and place at the end": (
+    "W61 a call under another id and place at the end": (
         answer(item_added(call_item(), index=1), _more(A, 1), output=[call_item(A, identity="fc_9")]),
         ONE,
     ),
-    "no indexes": (
+    "W61 no indexes": (
         answer(
             *(
                 _without(event, "output_index")
@@ -146,7 +146,7 @@ RESPONSES = {
         ),
         Seen("Hi", calls=TWO.calls, end="toolUse"),
     ),
-    "arguments only at the beginning": (answer(item_added(C1)), ONE),
+    "W60 arguments only at the beginning": (answer(item_added(C1)), ONE),
     "text only in the part that is done": (
         answer({"type": "response.content_part.done", "output_index": 0, "content_index": 0,
                 "part": {"type": "output_text", "text": "Hi"}}),

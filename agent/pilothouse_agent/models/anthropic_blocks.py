@@ -20,6 +20,7 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.transcript import estimate_tokens
 from pilothouse_agent.models.anthropic_stream import ORIGIN
+from pilothouse_agent.models.image_type import image_type
 from pilothouse_agent.models.legal import digest, legal_arguments, legal_name
 from pilothouse_agent.models.pieces import Pieces
 from pilothouse_agent.models.wire_json import encode
@@ -94,9 +95,10 @@ class _Writer:
     def _image(self, image: ImageBlock) -> bytes:
         if not self._images:
             return text_block("(an image that this model cannot see)")
-        if image.media_type not in _IMAGES:
-            return text_block(f"(an image of the type {image.media_type}, which this model cannot see)")
-        source: JsonObject = {"type": "base64", "media_type": image.media_type, "data": image.data}
+        kind = image_type(image)
+        if kind not in _IMAGES:
+            return text_block(f"(an image of the type {kind}, which this model cannot see)")
+        source: JsonObject = {"type": "base64", "media_type": kind, "data": image.data}
         return encode({"type": "image", "source": source})
 
 

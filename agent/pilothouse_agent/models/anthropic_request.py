@@ -38,9 +38,6 @@ CONCESSIONS: Mapping[str, re.Pattern[str]] = {
 """What is left out, or asked for otherwise, after a server has refused it in such words."""
 
 _LEAST_BUDGET = 1_024
-_LEAST_OUTPUT = 1_024
-_MARGIN = 1_024
-"""Tokens left free between what the prompt is thought to have and the window."""
 
 
 class AnthropicRequests:
@@ -105,12 +102,9 @@ class AnthropicRequests:
 
 def _output(model: str, traits: ModelTraits, conceded: Mapping[str, str], tokens: int) -> int:
     """As much as the model takes and the window has room for."""
-    limits = traits.limits
-    most = limits.max_output or output_limit(model)
+    most = traits.limits.max_output or output_limit(model)
     most = min(most, traits.output_cap or most, int(conceded.get("output", most)))
-    if limits.context_window is not None:
-        most = min(most, max(limits.context_window - tokens - _MARGIN, _LEAST_OUTPUT))
-    return max(most, 1)
+    return max(traits.fitting(most, tokens), 1)
 
 
 def _thinking(

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from pilothouse_agent.kernel.messages import ModelMessage, ToolResultMessage, UserMessage
+from pilothouse_agent.kernel.transcript import estimate_tokens
 from pilothouse_agent.models.chat_dialect import ChatDialect
 from pilothouse_agent.models.pieces import Pieces
 from pilothouse_agent.models.wire_json import encode
@@ -36,6 +37,8 @@ class ChatLines:
     """Of one history for one model, written message by message."""
 
     def __init__(self, dialect: ChatDialect, pieces: Pieces[ChatPiece], model: str) -> None:
+        self.tokens = 0
+        """A rough size."""
         self._dialect = dialect
         self._pieces = pieces
         self._model = model
@@ -52,6 +55,7 @@ class ChatLines:
 
     def add(self, message: ModelMessage) -> None:
         piece = self._pieces.of(message)
+        self.tokens += estimate_tokens(message)
         if isinstance(message, ToolResultMessage):
             if piece.images:
                 self._images.append(piece.images)

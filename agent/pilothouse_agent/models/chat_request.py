@@ -25,6 +25,7 @@ from pilothouse_agent.models.chat_stream import ORIGIN
 from pilothouse_agent.models.chat_turns import Neighbours
 from pilothouse_agent.models.continuation import Continuation, LastMade
 from pilothouse_agent.models.history import SettledHistory
+from pilothouse_agent.models.image_type import image_type
 from pilothouse_agent.models.legal import ToolNames, digest, legal_arguments, legal_name
 from pilothouse_agent.models.model_traits import ModelTraits
 from pilothouse_agent.models.pieces import Pieces
@@ -86,21 +87,25 @@ class ChatRequests:
         """`model` is the name on the wire."""
         traits, conceded = traits or ModelTraits(), conceded or {}
         tools = self._tools.of(request.tools)
-        pieces = self._pieces if traits.images and "images" not in conceded else self._blind_pieces
+        lines = self._lines(request, traits, conceded)
+        system = [self._system.of(request.system)] if request.system else []
         return b"".join(
             (
                 b'{"model":',
                 encode(model),
                 b',"messages":[',
-                b",".join(self._messages(request, pieces)),
+                b",".join([*system, *lines.all()]),
                 b"]",
                 b',"tools":' + tools if tools else b"",
                 b",",
-                encode(self._options(request, traits, conceded))[1:],
+                encode(self._options(request, traits, conceded, lines.tokens))[1:],
             )
         )
 
-    def _options(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> JsonObject:
+    def _options(
+        self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str], tokens: int
+    ) -> JsonObject:
+        """`tokens`: a rough size of the history."""
         dialect = self._dialect
         options: JsonObject = {"stream": True}
         if dialect.usage_option and "usage" not in conceded:
@@ -108,7 +113,9 @@ class ChatRequests:
         if traits.output_cap is not None:
             fields = ("max_tokens", "max_completion_tokens")
             other = fields[dialect.token_field == "max_tokens"]
-            options[other if "token field" in conceded else dialect.token_field] = traits.output_cap
+            options[other if "token field" in conceded else dialect.token_field] = traits.fitting(
+                traits.output_cap, tokens
+            )
         if traits.thinking and "thinking" not in conceded:
             options |= self._thinking(request.thinking)
         return options
@@ -124,16 +131,15 @@ class ChatRequests:
             options["reasoning"] = {"effort": level}
         return options
 
-    def _messages(self, request: ModelRequest, pieces: Pieces[ChatPiece]) -> list[bytes]:
+    def _lines(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> ChatLines:
+        pieces = self._pieces if traits.images and "images" not in conceded else self._blind_pieces
         history = self._history.settled(request.messages)
         if self._dialect.alternating:
             said = [message for message in history if pieces.of(message).plain]
             history = self._neighbours.merged(said)
-        written = self._written.of(
+        return self._written.of(
             history, (request.model, pieces), lambda: ChatLines(self._dialect, pieces, request.model)
         )
-        lines = written.all()
-        return [self._system.of(request.system), *lines] if request.system else lines
 
     def _system_message(self, text: str) -> bytes:
         return encode({"role": self._dialect.system_role, "content": text})
@@ -267,7 +273,7 @@ def _extra(call: ToolCall) -> JsonObject:
 def _part(block: UserBlock) -> JsonObject:
     if isinstance(block, TextBlock):
         return {"type": "text", "text": block.text}
-    return {"type": "image_url", "image_url": {"url": f"data:{block.media_type};base64,{block.data}"}}
+    return {"type": "image_url", "image_url": {"url": f"data:{image_type(block)};base64,{block.data}"}}
 
 
 def _nine_letters(call_id: str) -> str:

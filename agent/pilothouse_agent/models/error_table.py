@@ -113,7 +113,7 @@ WORDINGS: tuple[Wording, ...] = (
         r"exceed\w*.{0,40}\bcontext (?:window|length|size|limit)",
         r"\bmax(?:imum)? (?:context|prompt|model) length\b",
         r"context the overflows|context (?:window )?overflow|model_context_window_exceeded",
-        r"\binput tokens?(?: count)?\b.{0,40}\bexceed|input tokens.{0,20}configured limit",
+        r"\binput tokens?(?! per\b)(?: count)?\b.{0,40}\bexceed|input tokens.{0,20}configured limit",
         r"prompt token count of \d+ exceeds",
         r"exceeded model token limit|token limit exceeded",
         r"(?:input|prompt) is too long|(?:input|prompt)(?: \([^)]*\))? is longer than",

@@ -10,6 +10,10 @@ from pilothouse_agent.kernel.request import ModelLimits
 
 __all__ = ["ModelTraits", "TraitsOf", "unknown_model"]
 
+_LEAST_OUTPUT = 1_024
+_MARGIN = 1_024
+"""Tokens left free between what the prompt is thought to have and the window."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelTraits:
@@ -22,6 +26,11 @@ class ModelTraits:
     """Whether a thinking level may be asked of it."""
     output_cap: int | None = None
     """Tokens the user wants no answer to exceed; None leaves it to the model's own limit."""
+
+    def fitting(self, most: int, prompt: int) -> int:
+        """The tokens an answer may have, at `most`, behind a prompt of about so many."""
+        window = self.limits.context_window
+        return most if window is None else min(most, max(window - prompt - _MARGIN, _LEAST_OUTPUT))
 
 
 TraitsOf: TypeAlias = Callable[[str], ModelTraits]

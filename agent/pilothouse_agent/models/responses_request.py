@@ -24,8 +24,10 @@ from pilothouse_agent.kernel.messages import (
     UserMessage,
 )
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
+from pilothouse_agent.kernel.transcript import estimate_tokens
 from pilothouse_agent.models.continuation import Continuation, LastMade
 from pilothouse_agent.models.history import SettledHistory
+from pilothouse_agent.models.image_type import image_type
 from pilothouse_agent.models.legal import ToolNames, digest, legal_arguments, legal_name
 from pilothouse_agent.models.model_traits import ModelTraits
 from pilothouse_agent.models.pieces import Pieces
@@ -92,25 +94,26 @@ class ResponsesRequests:
         """`model` is the name on the wire."""
         traits, conceded = traits or ModelTraits(), conceded or {}
         tools = self._tools.of(request.tools)
+        items = self._items(request, traits, conceded)
         return b"".join(
             (
                 b'{"model":',
                 encode(model),
                 b',"input":[',
-                b",".join(self._items(request, traits, conceded)),
+                b",".join(items.all()),
                 b"]",
                 b',"tools":' + tools if tools else b"",
                 b",",
-                encode(_options(request, model, traits, conceded))[1:],
+                encode(_options(request, model, traits, conceded, items.tokens))[1:],
             )
         )
 
-    def _items(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> list[bytes]:
+    def _items(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> _Items:
         sees = traits.images and "images" not in conceded
         pieces = self._pieces if sees else self._blind_pieces
         back = request.model if "thoughts" not in conceded else None
         history = self._history.settled(request.messages)
-        return self._written.of(history, (back, pieces), lambda: _Items(pieces, back)).all()
+        return self._written.of(history, (back, pieces), lambda: _Items(pieces, back))
 
 
 class _Items:
@@ -118,6 +121,8 @@ class _Items:
 
     def __init__(self, pieces: Pieces[_Piece], back: str | None) -> None:
         """`back`: the model whose own thinking goes back."""
+        self.tokens = 0
+        """A rough size."""
         self._pieces = pieces
         self._back = back
         self._items: list[bytes] = []
@@ -126,6 +131,7 @@ class _Items:
 
     def add(self, message: ModelMessage) -> None:
         piece = self._pieces.of(message)
+        self.tokens += estimate_tokens(message)
         wire = piece.own if piece.own and piece.model == self._back else piece.plain
         if wire:
             self._items.append(wire)
@@ -150,15 +156,16 @@ def _tools_json(tools: tuple[ToolSpec, ...]) -> bytes:
 
 
 def _options(
-    request: ModelRequest, model: str, traits: ModelTraits, conceded: Mapping[str, str]
+    request: ModelRequest, model: str, traits: ModelTraits, conceded: Mapping[str, str], tokens: int
 ) -> JsonObject:
+    """`tokens`: a rough size of the history."""
     options: JsonObject = {"stream": True, "store": False}
     if request.system:
         options["instructions"] = request.system
     if "cache key" not in conceded:
         options["prompt_cache_key"] = request.session_id[:_LONGEST_CACHE_KEY]
     if traits.output_cap is not None:
-        options["max_output_tokens"] = traits.output_cap
+        options["max_output_tokens"] = traits.fitting(traits.output_cap, tokens)
     if not traits.thinking or not reasons(model):
         return options
     if "encrypted" not in conceded:
@@ -210,7 +217,7 @@ class _Writer:
     def _image(self, image: ImageBlock) -> JsonObject:
         if not self._images:
             return _text(_NO_IMAGE)
-        url = f"data:{image.media_type};base64,{image.data}"
+        url = f"data:{image_type(image)};base64,{image.data}"
         return {"type": "input_image", "image_url": url, "detail": "auto"}
 
 
@@ -226,6 +233,10 @@ def _assistant(message: AssistantMessage) -> _Piece:
     # Thinking must be followed by what it led to.
     while own[-1]["type"] == "reasoning":
         own.pop()
+    # A call by its id is looked for with the thinking it came from; without that it goes as a new one.
+    if all(item["type"] != "reasoning" for item in own):
+        for item in own:
+            item.pop("id", None)
     return _Piece(_joined(plain), _joined(own), model, answers)
 
 

@@ -192,7 +192,6 @@ class ResponsesStream(AnswerReader):
         for index, item in self._items.at_end(response.get("output")):
             self._take(index, item)
         is_cut = "incomplete" in (status, str(event.get("type")).removeprefix("response."))
-        is_cut = "incomplete" in (status, str(event.get("type")).removeprefix("response."))
         self._ending = reason if is_cut and isinstance(reason, str) else "stop"
         self.done = True
 
