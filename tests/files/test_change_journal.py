@@ -105,7 +105,15 @@ TEXTS = st.text("ab\n\ud800é", max_size=12)
 NAMES = st.sampled_from(["/w/a", "/w/b"])
 CHANGES = st.one_of(
     st.builds(FileChange, NAMES, st.just("modify"), st.just("editor"), TEXTS, TEXTS),
-    st.builds(FileChange, NAMES, st.just("create"), st.just("disk"), st.none(), TEXTS),
+    st.builds(
+        FileChange,
+        NAMES,
+        st.just("create"),
+        st.just("disk"),
+        st.none(),
+        TEXTS,
+        folders=st.just(("/w/x/y", "/w/x")),
+    ),
     st.builds(FileChange, NAMES, st.just("delete"), st.just("disk"), TEXTS | st.none(), st.none()),
     st.builds(
         FileChange, NAMES, st.just("rename"), st.just("disk"), st.none(), TEXTS | st.none(), source=NAMES

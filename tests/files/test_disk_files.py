@@ -60,7 +60,9 @@ async def test_a_new_file_is_made_with_its_folders_and_the_usual_mode(
     files: DiskFiles, scope: RecordingContext, tmp_path: Path
 ) -> None:
     path = tmp_path / "new" / "folder" / "a"
-    assert await files.write(str(path), "hi", scope) == FileChange(str(path), "create", "disk", None, "hi")
+    made = (str(path.parent), str(path.parent.parent))
+    change = await files.write(str(path), "hi", scope)
+    assert change == FileChange(str(path), "create", "disk", None, "hi", folders=made)
     plain = tmp_path / "plain"
     plain.touch()
     assert path.read_bytes() == b"hi"
@@ -302,11 +304,11 @@ async def test_a_path_is_announced_while_its_write_waits_and_runs(
 
 async def test_a_move_announces_both_paths(files: DiskFiles, scope: RecordingContext, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("text")
-    change = await files.move(str(tmp_path / "a"), str(tmp_path / "sub" / "b"), scope)
-    assert change == FileChange(
-        str(tmp_path / "sub" / "b"), "rename", "disk", None, "text", source=str(tmp_path / "a")
-    )
-    assert scope.announced == [str(tmp_path / "a"), str(tmp_path / "sub" / "b")]
+    old, new = str(tmp_path / "a"), str(tmp_path / "sub" / "b")
+    change = await files.move(old, new, scope)
+    made = (str(tmp_path / "sub"),)
+    assert change == FileChange(new, "rename", "disk", None, "text", source=old, folders=made)
+    assert scope.announced == [old, new]
     assert not (tmp_path / "a").exists()
     assert (tmp_path / "sub" / "b").read_text() == "text"
 

@@ -54,6 +54,24 @@ async def test_every_kind_of_change_goes_back(runs: Runs, folder: Path) -> None:
     ]
 
 
+async def test_folders_that_were_made_for_files_go_with_them_while_they_are_empty(
+    runs: Runs, folder: Path
+) -> None:
+    (folder / "old").mkdir()
+    (folder / "a").write_bytes(b"a\n")
+    await runs.write("made/deep/one", "1\n")
+    await runs.write("made/deep/two", "2\n")
+    await runs.move("a", "old/new/a")
+    await runs.write("kept/one", "1\n")
+    (folder / "kept" / "notes").write_bytes(b"the user's\n")
+
+    await runs.undo()
+
+    assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) == [
+        *("a", "kept", "kept/notes", "old")
+    ]
+
+
 async def test_only_the_last_run_goes_back_and_then_the_one_before(runs: Runs, folder: Path) -> None:
     (folder / "a").write_bytes(b"1\n")
     await runs.edit("a", "1", "2")

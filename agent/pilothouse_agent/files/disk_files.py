@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +14,7 @@ from pilothouse_agent.files.consented import NotShown, consented
 from pilothouse_agent.files.disk import Disk, Gate, Overtaken
 from pilothouse_agent.files.disk_texts import DiskTexts
 from pilothouse_agent.files.doubts import Doubts
+from pilothouse_agent.files.folders import missing_folders, remove_empty
 from pilothouse_agent.files.in_flight import outlast
 from pilothouse_agent.files.lines import fit_line_ends
 from pilothouse_agent.files.open_files import OpenFiles
@@ -137,6 +138,10 @@ class DiskFiles:
             return _Done(FileChange(paths[0], "create", "disk", None, text), lambda _: None)
 
         return await self._relocate([path], lambda: [_own_path(path)], work, scope)
+
+    async def remove_folders(self, folders: Iterable[str]) -> None:
+        """Those that are empty."""
+        await asyncio.to_thread(remove_empty, folders)
 
     def plan(self) -> PlannedFiles:
         return PlannedTexts(self._peek)
@@ -291,10 +296,12 @@ class DiskFiles:
             await outlast(noting, limit=self._write_limit)
 
     def _rewrite(self, path: str, change: TextChange, gate: Gate, *, whole: bool) -> _Done:
+        folders = missing_folders(path) if whole else ()
         before, after = self._texts.rewrite(path, change, gate, create=whole)
-        old_text = before.text if before else None
-        kind = "modify" if before else "create"
-        done = FileChange(path, kind, "disk", old_text, after.text)
+        if before is None:
+            done = FileChange(path, "create", "disk", None, after.text, folders=folders)
+        else:
+            done = FileChange(path, "modify", "disk", before.text, after.text)
         known = self.record.known_after(done, whole=whole)
         return _Done(done, lambda record: record.note(path, after.text, known))
 
@@ -310,8 +317,9 @@ class DiskFiles:
         return text
 
     def _move(self, path: str, new_path: str, gate: Gate) -> _Done:
+        folders = missing_folders(new_path)
         text = self._texts.move(path, new_path, gate)
-        return _relocation(FileChange(new_path, "rename", "disk", None, text, source=path))
+        return _relocation(FileChange(new_path, "rename", "disk", None, text, source=path, folders=folders))
 
     def _delete(self, path: str, gate: Gate, only: str | None) -> _Done:
         text, remains = self._texts.delete(path, gate, only=only)

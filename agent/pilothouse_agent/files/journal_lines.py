@@ -49,6 +49,7 @@ class LineWriter:
             "via": change.via,
             "path": change.path,
             "source": change.source,
+            "folders": change.folders or None,
             "beforeHash": before,
             "afterHash": after,
             **self._texts(change, before),
@@ -112,7 +113,8 @@ class LineReader:
             raise ValueError("another text than was written")
         if after is not None:
             self._texts[path] = after
-        return FileChange(path, line["kind"], line["via"], before, after, source)
+        folders = tuple(map(str, line.get("folders", ())))
+        return FileChange(path, line["kind"], line["via"], before, after, source, folders=folders)
 
 
 class _Hashes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
@@ -65,6 +65,10 @@ class RewindFiles(Protocol):
 
     async def bring_back(self, path: str, remains: Remains, scope: WriteScope) -> FileChange: ...
 
+    async def remove_folders(self, folders: Iterable[str]) -> None:
+        """Those that are empty."""
+        ...
+
 
 async def rewind(
     files: RewindFiles,
@@ -93,6 +97,7 @@ async def rewind(
     # Names are given free before files are moved to them, and moved before others are made.
     for key, plan in sorted(plans.items(), key=lambda item: item[1].order):
         done[key] = await plan.carry_out(files)
+    await files.remove_folders(folder for entry in found.entries for folder in entry.change.folders)
     result = Rewound(found.run_id, tuple(done[id(trail)] for trail in changed), found.complete)
     if not any(file.action in ("offered", "conflict") for file in result.files):
         await asyncio.to_thread(_mark, journal, found.run_id)

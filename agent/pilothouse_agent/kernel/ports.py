@@ -175,6 +175,8 @@ class FileChange:
     """Where a renamed file came from."""
     note: str = ""
     """A sentence for the model on what is left to be done, such as saving."""
+    folders: tuple[str, ...] = ()
+    """Those that were made for it, innermost first."""
 
 
 TextChange = Callable[[FileText | None], str]

@@ -6,6 +6,7 @@ import asyncio
 import os
 from dataclasses import dataclass
 
+from pilothouse_agent.files.folders import missing_folders
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.ports import PlannedFiles
 from pilothouse_agent.kernel.tooling import InvalidArguments, ToolError, Touch, Violation
@@ -67,7 +68,7 @@ def locate(workspace: Workspace, given: str, *, argument: str = "path") -> Place
         os.path.join(os.path.realpath(folder), name),
         real,
         workspace.display(path),
-        _missing(os.path.dirname(real)),
+        missing_folders(real),
     )
 
 
@@ -85,11 +86,3 @@ async def planned_text(place: Place, planned: PlannedFiles) -> str | None:
     if file is None and not planned.uncertain:
         raise ToolError(f"{place.shown} does not exist. Use glob_file to find it.")
     return file.text if file else None
-
-
-def _missing(folder: str) -> tuple[str, ...]:
-    missing: list[str] = []
-    while not os.path.lexists(folder):
-        missing.append(folder)
-        folder = os.path.dirname(folder)
-    return tuple(missing)
