@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from pilothouse_agent.files.uris import path_to_uri
@@ -16,16 +17,17 @@ __all__ = ["closed_edit", "is_on_disk", "plain", "puts_text"]
 Json: TypeAlias = dict[str, Any]
 
 
-def closed_edit(change: FileChange, encoding: Encoding) -> Json:
+def closed_edit(change: FileChange, encoding: Encoding, named: Callable[[str], str] = str) -> Json:
     """One file's edit. Nothing is ever to be overwritten or ignored by it. May take a while.
 
-    New text has LF: any editor makes of it what the file has, and the places are the same.
+    `named` gives a path as the editor has it. New text has LF: any editor makes of it what the file has, and
+    the places are the same.
     """
-    uri = path_to_uri(change.path)
+    uri = path_to_uri(named(change.path))
     match change.kind:
         case "rename":
             steps: list[Json] = [
-                {"kind": "rename", "oldUri": path_to_uri(change.source or ""), "newUri": uri}
+                {"kind": "rename", "oldUri": path_to_uri(named(change.source or "")), "newUri": uri}
             ]
         case "delete":
             steps = [{"kind": "delete", "uri": uri}]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 from pilothouse_agent.files.closed_files import Intended
+from pilothouse_agent.files.in_flight import outlast
 from pilothouse_agent.kernel.events import FileChangeKind
 from pilothouse_agent.kernel.ports import FileChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
@@ -60,14 +62,16 @@ class EditorClosedFiles:
         *,
         route: Callable[[], Route],
         display: Callable[[str], str] = str,
+        named: Callable[[str], str] = str,
         limits: Limits | None = None,
     ) -> None:
-        """`route` is asked before each change."""
+        """`route` is asked before each change; `named` gives a real path as the editor has it."""
         self._rpc = rpc
         self._documents = documents
         self._kinds = kinds
         self._route = route
         self._show = display
+        self._named = named
         self._limits = limits or Limits()
 
     def takes(self, kind: FileChangeKind) -> bool:
@@ -76,15 +80,16 @@ class EditorClosedFiles:
     async def make(self, intended: Intended, scope: WriteScope) -> FileChange | None:
         change = intended.change
         words = await asyncio.to_thread(_Words, change, self._show)
-        edit = await asyncio.to_thread(closed_edit, change, self._documents.encoding)
+        edit = await asyncio.to_thread(closed_edit, change, self._documents.encoding, self._named)
         if not await self._is_untouched(intended):
             return None
         with scope.committing():
             request = ClosedRequest(self._rpc, self._documents, change, self._limits)
+            source = self._document(change.source) if change.source is not None else None
             try:
                 outcome = await request.send(edit, f"Pilothouse: {Path(change.path).name}", scope.signal)
                 if outcome.kind == "applied":
-                    return await self._saved(change) if puts_text(change) else change
+                    return await self._settled(change, source)
             except asyncio.CancelledError:
                 self._unsettle(intended, "nobody waited for its outcome")
                 raise
@@ -95,6 +100,25 @@ class EditorClosedFiles:
         if outcome.kind == "unknown":
             self._unsettle(intended, outcome.reason)
         raise words.failure(outcome)
+
+    async def keep(self, change: FileChange) -> FileChange:
+        document = self._document(change.path)
+        if document is None or document.left is None or document.left != change.before:
+            return change
+        # The change is made, and must be told of also when the call is cancelled meanwhile.
+        with suppress(TimeoutError):
+            return await outlast(self._kept(document, change), limit=self._limits.save + 3 * LOOK_LIMIT)
+        return change
+
+    async def _kept(self, document: Document, change: FileChange) -> FileChange:
+        refusal = await self._save(document, change)
+        if refusal is None and await _answered(lambda: _is_saved_as(change.path, change.after or "")):
+            document.left = change.after
+            return change
+        try:
+            return await self._unsaved(change, refusal)
+        except _Lost:
+            return change
 
     async def _is_untouched(self, intended: Intended) -> bool:
         """Whether all is as the change was worked out on, in the step in which this returns."""
@@ -112,16 +136,28 @@ class EditorClosedFiles:
         now = [document for path in paths for document in self._documents.of_path(path)]
         return versions == [(document, document.version) for document in now]
 
+    async def _settled(self, change: FileChange, source: Document | None) -> FileChange:
+        """`source` is the document of what was moved. Raises `_Lost`."""
+        if puts_text(change):
+            return await self._saved(change)
+        moved = self._document(change.path)
+        if moved is not None and source is not None and source.left == moved.text:
+            moved.left = moved.text
+        return change
+
     async def _saved(self, change: FileChange) -> FileChange:
         """As it stands once it is on disk; noted when it is in the editor only. Raises `_Lost`."""
         refusal = None
         if not await _answered(lambda: is_on_disk(change)):
-            document = self._document(change)
+            document = self._document(change.path)
             refusal = await self._save(document, change)
             if not await _answered(lambda: is_on_disk(change)):
                 return await self._unsaved(change, refusal)
-        held = self._document(change)
-        return _as_held(change, held.text) if held is not None and _holds(held, change) else change
+        held = self._document(change.path)
+        if held is None or not _holds(held, change):
+            return change
+        held.left = held.text
+        return _as_held(change, held.text)
 
     async def _save(self, document: Document | None, change: FileChange) -> str | None:
         """Why not, as a clause. Never what the user has typed since."""
@@ -132,10 +168,11 @@ class EditorClosedFiles:
         return await ask_to_save(self._rpc, [document], limit=self._limits.save)
 
     async def _unsaved(self, change: FileChange, refusal: str | None) -> FileChange:
-        document = self._document(change)
+        document = self._document(change.path)
         if document is None:
             raise _Lost(_CLOSED)
         if refusal is None and await _answered(lambda: _is_saved_as(change.path, document.text)):
+            document.left = document.text
             return replace(
                 change, note="Saving it changed its text further, perhaps by formatting it. Read it again."
             )
@@ -143,8 +180,8 @@ class EditorClosedFiles:
         held = _as_held(change, document.text) if _holds(document, change) else change
         return replace(held, note=f"It stands in the editor only and is not on disk yet: {reason}.")
 
-    def _document(self, change: FileChange) -> Document | None:
-        return next(iter(self._documents.of_path(change.path)), None)
+    def _document(self, path: str) -> Document | None:
+        return next(iter(self._documents.of_path(path)), None)
 
     def _unsettle(self, intended: Intended, reason: str) -> None:
         intended.doubt()

@@ -21,8 +21,8 @@ DocumentListener: TypeAlias = "Callable[[Document, DocumentEvent], object]"
 
 
 class Document:
-    """`uri` is the client's own spelling. Only `unsettle`, `changed` and `watch` are for those outside
-    the store."""
+    """`uri` is the client's own spelling. Only `unsettle`, `changed`, `watch` and `left` are for those
+    outside the store."""
 
     def __init__(self, uri: str, encoding: Encoding) -> None:
         self.uri = uri
@@ -36,6 +36,8 @@ class Document:
         self.closed = False
         self.saved: str | None = None
         """The text that the editor holds for saved; None when that is not known."""
+        self.left: str | None = None
+        """The text an edit of ours has left saved, in a document that is open only because of that."""
         self.had_file = False
         """Whether there was a file behind it at some time since it was opened."""
         self._lines = LineText("")
@@ -89,7 +91,7 @@ class Document:
     def open(self, uri: str, opened: Opened) -> None:
         self.uri, self.path = uri, path_of(uri)
         self.language, self.version = opened.language, opened.version
-        self.saved, self.had_file = None, False
+        self.saved, self.left, self.had_file = None, None, False
         self._versioned = True
         self._openings += 1
         self._take_whole(opened.text)

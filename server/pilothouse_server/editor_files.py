@@ -138,8 +138,9 @@ class EditorFiles:
             )
             label = f"Pilothouse: {Path(path).name}" if self._labelled else None
             outcome = await asked.send(edits, label, scope.signal)
-        if outcome.kind == "applied":
-            return FileChange(path, "modify", "editor", text, outcome.text)
+            if outcome.kind == "applied":
+                done = FileChange(path, "modify", "editor", text, outcome.text)
+                return await self.closed.keep(done) if self.closed is not None else done
         if outcome.kind == "refused":
             return outcome
         raise _failed(document, await asyncio.to_thread(self._show, path), outcome)

@@ -49,6 +49,7 @@ class SessionFiles:
             self._closed_kinds,
             route=lambda: self._settings().edits_closed_files,
             display=workspace.display,
+            named=workspace.as_given,
         )
         return EditorFiles(
             self._rpc, self._documents, profile=self._profile, display=workspace.display, closed=closed

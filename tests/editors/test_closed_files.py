@@ -205,3 +205,33 @@ async def test_two_edits_of_one_closed_file_are_both_made(
         None,
         2,
     ]
+
+
+async def test_each_edit_of_a_file_that_nobody_else_has_opened_is_saved(
+    editor: PluginEditor, tools: FileTools, file: Path
+) -> None:
+    for old, new in (("one", "1"), ("two", "2"), ("three", "3")):
+        await soon(tools.edit("a", (old, new)))
+    saved = file.read_bytes()
+    await soon(tools.run("move_file", path="a", new_path="b"))
+    await soon(tools.edit("b", ("3", "III")))
+
+    assert saved == b"1\n2\n3\n"
+    assert file.with_name("b").read_bytes() == b"1\n2\nIII\n"
+    assert len(editor.saves) == 4
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+async def test_an_edit_of_what_the_user_has_taken_over_is_not_saved(
+    editor: PluginEditor, tools: FileTools, file: Path, reopened: bool
+) -> None:
+    await soon(tools.edit("a", ("one", "1")))
+    if reopened:
+        editor.close(editor.buffer(file))
+        editor.open(file)
+    else:
+        editor.type(editor.buffer(file), 0, "half a li")
+    await soon(tools.edit("a", ("two", "2")))
+
+    assert (len(editor.saves), file.read_bytes()) == (1, b"1\ntwo\nthree\n")
+    assert "\n2\n" in editor.buffer(file).text

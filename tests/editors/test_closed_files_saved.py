@@ -105,6 +105,7 @@ async def test_a_text_that_is_formatted_in_saving_is_told_and_the_next_edit_matc
 ) -> None:
     async def formatting(editor: FakeEditor, params: Json) -> Json:
         assert isinstance(editor, PluginEditor)
+        editor.on_save = FakeEditor.obedient
         editor.reset(editor.buffer(file), DONE.replace("2", "two"))
         editor.write(editor.buffer(file))
         return {"saved": [file.as_uri()], "refused": []}

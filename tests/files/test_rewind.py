@@ -101,6 +101,34 @@ async def test_undoing_a_run_twice_by_its_id_changes_nothing_more(runs: Runs, fo
     assert runs.actions(again) == {"a": "unchanged", "new": "unchanged", "b": "unchanged"}
 
 
+async def test_a_file_that_is_no_text_and_is_back_is_no_conflict_of_a_second_undo(
+    runs: Runs, folder: Path
+) -> None:
+    (folder / "picture").write_bytes(b"\xff\0")
+    await runs.write("new", "n\n")
+    await runs.delete("picture")
+    (folder / "new").write_bytes(b"the user's\n")
+    first = await runs.undo()
+    (folder / "new").unlink()
+    second = await runs.undo()
+    third = await runs.undo()
+
+    assert runs.actions(first) == {"new": "conflict", "picture": "created"}
+    assert runs.actions(second) == {"new": "unchanged", "picture": "unchanged"}
+    assert (runs.held(), third) == ({"picture": b"\xff\0"}, Rewound(None))
+
+
+async def test_another_file_that_is_no_text_in_the_place_of_a_deleted_one_is_a_conflict(
+    runs: Runs, folder: Path
+) -> None:
+    (folder / "picture").write_bytes(b"\xff\0")
+    await runs.delete("picture")
+    (folder / "picture").write_bytes(b"\xff\1")
+    outcome = await runs.undo()
+
+    assert (runs.actions(outcome), runs.held()) == ({"picture": "conflict"}, {"picture": b"\xff\1"})
+
+
 async def test_where_the_user_has_typed_since_the_text_without_the_runs_change_is_offered(
     runs: Runs, folder: Path
 ) -> None:

@@ -135,6 +135,21 @@ def _is_gone(pid: str) -> bool:
         return True
 
 
+PRINTING = {
+    "in two pieces": "printf key; sleep 0.1; printf -- -1",
+    "after a blank line": "echo; sleep 0.1; echo key-1",
+    "before more than a pipe holds": "echo key-1; yes | head -c 300000",
+    "and leaves a child behind that holds the pipe": "sleep 2 & echo key-1",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", PRINTING)
+async def test_a_key_is_the_whole_first_line_however_it_is_printed(how: str) -> None:
+    config = replace(CONFIG, key_command=("sh", "-c", PRINTING[how]))
+    assert await _credentials(command_limit=1.5).find(config) == Credential("key-1", "command")
+
+
 @pytest.mark.covers("R175")
 def test_a_credential_does_not_show_its_key() -> None:
     assert repr(Credential("SENTINEL-1", "config")) == "Credential(source='config')"

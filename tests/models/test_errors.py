@@ -218,3 +218,23 @@ def test_a_known_overflow_wording_is_recognised(text: str) -> None:
 @pytest.mark.parametrize("text", _phrases("negative"))
 def test_a_wording_that_only_looks_like_overflow_is_not(text: str) -> None:
     assert "contextOverflow" not in {_judged(status, _said(text)).kind for status in (400, 429, 500)}
+
+
+CUT: dict[str, tuple[Any, dict[str, str]]] = {
+    "text": (_said("w" * 1_990 + " SENTINEL-key-123"), {}),
+    "a text of no known name": ({"odd": "w" * 1_990 + " SENTINEL-key-123"}, {}),
+    "title": (b"<html><title>" + b"t" * 190 + b"SENTINEL-key-123</title>", {}),
+    "request id": (_said("no"), {"x-request-id": "i" * 90 + "SENTINEL-key-123"}),
+}
+
+
+@pytest.mark.covers("R175")
+@pytest.mark.parametrize("where", CUT)
+def test_what_is_cut_off_shows_no_half_of_a_key(where: str) -> None:
+    body, headers = CUT[where]
+    assert "SENTINEL" not in _judged(400, body, headers).message
+
+
+def test_a_message_cannot_steer_a_terminal() -> None:
+    message = _judged(500, _said("\x1b[2Jgone\x07 \x9b1m")).message
+    assert message == f"p answered 500: \ufffd[2Jgone\ufffd \ufffd1m. {FAULT}"

@@ -7,7 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from support.asking import MakeProvider, Seen, ask, model_request, seen
+from pilothouse_agent.models.answer_reader import AnswerReader
+from pilothouse_agent.models.chat_stream import ChatStream
+from pilothouse_agent.models.errors import Source
+from support.asking import MakeProvider, Seen, ask, failure, model_request, seen
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, text_chunk
 from support.typed_events import answer, block, delta, message, text_delta
 
@@ -67,3 +70,15 @@ async def test_a_stream_under_a_wrong_type_and_compressed_is_read_all_the_same(
     headers = {"content-type": content_type, "content-encoding": "gzip"}
     server.play(Answer.of(gzip.compress(BODIES[wire]), cut=7, headers=headers))
     assert seen(await ask(provider(wire), model_request(model=f"{wire}/m"))) == Seen(TEXT)
+
+
+@pytest.mark.parametrize("piece", [b" " * (1 << 20), b"data: a\n" * (1 << 17)], ids=["a line", "an event"])
+def test_what_never_ends_is_not_kept_for_ever(piece: bytes) -> None:
+    reader: AnswerReader = ChatStream(Source("p"), model="p/m", names={})
+    fed = 0
+    while not reader.done and fed < 100:
+        reader.feed(piece)
+        fed += 1
+    error = failure(reader.end())
+    assert (error.kind, error.message) == ("badResponse", "p sent 64 MB without an end of an event.")
+    assert fed == 65

@@ -91,6 +91,36 @@ async def test_a_proxy_that_is_gone_is_told(server: ModelServer, monkeypatch: py
     assert (error.kind, error.retryable) == ("connectionLost", True)
 
 
+UNUSABLE = {
+    "SOCKS": (
+        ("ALL_PROXY", "socks5://u:SENTINEL@127.0.0.1:1"),
+        "A SOCKS proxy is set, which needs `pip install 'httpx[socks]'`; or set an http proxy.",
+    ),
+    "no address": (
+        ("HTTP_PROXY", "http://u:SENTINEL/1@127.0.0.1:1"),
+        "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or NO_PROXY holds what is no address; correct it.",
+    ),
+    "no certificates": (
+        ("SSL_CERT_FILE", "/nowhere/at/all"),
+        "The certificates in SSL_CERT_FILE or SSL_CERT_DIR cannot be used: "
+        "[Errno 2] No such file or directory.",
+    ),
+}
+
+
+@pytest.mark.covers("R175")
+@pytest.mark.parametrize("name", UNUSABLE)
+async def test_variables_that_cannot_be_used_are_told_without_what_they_hold(
+    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (variable, value), text = UNUSABLE[name]
+    monkeypatch.setenv(variable, value)
+    async with registry({"far": {"baseUrl": f"http://{FAR}:9/v1"}}) as models:
+        error = failure(await ask(models, REQUEST))
+    assert (error.kind, error.message, error.retryable) == ("invalidRequest", text, False)
+    assert caplog.text == ""
+
+
 @pytest.mark.slow
 async def test_a_certificate_of_ones_own_is_trusted_through_a_tunnel(
     secure: ModelServer, certificate: Path, monkeypatch: pytest.MonkeyPatch

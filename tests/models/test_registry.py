@@ -267,6 +267,26 @@ async def test_a_server_on_this_machine_is_asked_which_models_it_has(server: Mod
     assert (first.path, first.headers["authorization"]) == ("/v1/models", "Bearer key-1")
 
 
+@pytest.mark.covers("R175")
+async def test_a_key_does_not_follow_where_a_list_of_models_is_said_to_be(server: ModelServer) -> None:
+    async with ModelServer() as other:
+        server.play(Answer(status=302, headers={"location": f"{other.url}/models"}))
+        environment = {"OLLAMA_HOST": server.url, "OLLAMA_API_KEY": "key-1"}
+        async with registry(environment=environment) as models:
+            (offer,) = await models.offers("ollama")
+    assert (offer.models, len(server.requests), other.requests) == ((), 1, [])
+
+
+async def test_a_list_of_models_that_breaks_off_is_none_and_odd_names_are_left_out(
+    server: ModelServer,
+) -> None:
+    names = json.dumps({"data": [{"id": "\ud800"}, {"id": "a\x1b[31m"}, {"id": "b"}]}).encode()
+    server.play(Answer((b"{",), end="abort"), Answer((names,), length=len(names)))
+    async with registry(environment={"OLLAMA_HOST": server.url}) as models:
+        offers = [(await models.offers("ollama"))[0] for _ in range(2)]
+    assert [[name for name, _ in offer.models] for offer in offers] == [[], ["ollama/b"]]
+
+
 async def test_a_server_on_this_machine_that_does_not_run_cannot_be_chosen() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

@@ -120,6 +120,21 @@ def test_a_run_goes_through_the_editor_and_back(client: RawClient, file: Path) -
     assert (file.read_bytes(), new.exists()) == (b"x = 1\n", False)
 
 
+def test_a_folder_that_was_opened_by_a_link_keeps_its_name_in_edits(client: RawClient, file: Path) -> None:
+    link = file.parents[1] / "link"
+    link.symlink_to(file.parent, target_is_directory=True)
+    uri = path_to_uri(str(link / "a.py"))
+    session = begin(client, link / "a.py", PLUGIN, edit(1, 2), DONE)
+    go(client, session)
+    (step,) = take(client, "x = 2\n")
+    saved = save(client, "x = 2\n")
+    client.answer("run")
+
+    assert step["textDocument"] == {"uri": uri, "version": None}
+    assert saved == {"files": [{"uri": uri, "version": 1}]}
+    assert file.read_bytes() == b"x = 2\n"
+
+
 def test_what_the_editor_refuses_is_an_error_that_the_model_reads(client: RawClient, file: Path) -> None:
     session = begin(client, file, PLUGIN, edit(1, 2), DONE)
     go(client, session)

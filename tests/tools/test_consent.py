@@ -13,6 +13,7 @@ from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.request import Delta
+from pilothouse_agent.tools.delete_file import DeleteFileTool
 from pilothouse_agent.tools.edit_file import EditFileTool
 from pilothouse_agent.tools.write_file import WriteFileTool
 from support.kernel import Bench, asks, bench, call, says
@@ -44,7 +45,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 def at_work(workspace: Workspace, user: Thinking, *calls: Delta) -> Bench:
     files = DiskFiles(WriteQueue(), display=workspace.display)
-    tools = [kind(workspace, files) for kind in (WriteFileTool, EditFileTool)]
+    tools = [kind(workspace, files) for kind in (WriteFileTool, EditFileTool, DeleteFileTool)]
     turns = asks(*calls), says("done")
     return bench(*turns, tools=tools, files=files, permissions=FakePermissions(), approver=user)
 
@@ -126,3 +127,34 @@ async def test_a_new_file_that_appears_meanwhile_is_not_overwritten_unseen(
 
     assert file.read_bytes() == b"mine\n"
     assert b.shown[2].startswith("R c1:a was not replaced: it exists and has not been read.")
+
+
+@pytest.mark.covers("P3")
+async def test_a_text_that_nobody_has_seen_is_not_deleted_without_a_question(
+    tmp_path: Path, workspace: Workspace
+) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(b"one\n")
+    user = Thinking((lambda: file.write_bytes(b"one\nmine\n"), ALLOW), (nothing, REJECT))
+    b = at_work(workspace, user, call("c1", "delete_file", {"path": "a"}))
+
+    await b.run("go")
+
+    assert user.shown == ["-one\n", "-one\n-mine\n"]
+    assert file.read_bytes() == b"one\nmine\n"
+    assert b.shown[2:] == ["R c1:Denied by the user.!", "A:done"]
+
+
+@pytest.mark.covers("P3")
+async def test_a_file_is_deleted_as_an_approved_edit_of_the_same_batch_has_left_it(
+    tmp_path: Path, workspace: Workspace
+) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(b"one\r\n")
+    user = Thinking((nothing, ALLOW), (nothing, ALLOW))
+    deleting = call("c2", "delete_file", {"path": "a"})
+
+    await at_work(workspace, user, edit("c1", "one", "1"), deleting).run("go")
+
+    assert user.shown == ["-one\r\n+1\r\n", "-1\r\n"]
+    assert not file.exists()

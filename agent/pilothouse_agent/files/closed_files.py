@@ -35,3 +35,9 @@ class ClosedFiles(Protocol):
         None: nothing was done, because the files have been opened or changed since; look anew.
         """
         ...
+
+    async def keep(self, change: FileChange) -> FileChange:
+        """Told of each change of an open file, as it is committed: one that is open only because of `make`
+        is saved as by it. The change as it stands then.
+        """
+        ...

@@ -6,7 +6,7 @@ from pilothouse_agent.files.diff import diff_file
 from pilothouse_agent.kernel.ports import Consent, FileText, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import FileDiff
 
-__all__ = ["NotShown", "consented"]
+__all__ = ["NotShown", "consented", "refuse_unshown"]
 
 
 class NotShown(Exception):
@@ -32,3 +32,14 @@ def consented(change: TextChange, path: str, scope: WriteScope) -> TextChange:
         return text
 
     return kept_to_it
+
+
+def refuse_unshown(path: str, text: str | None, scope: WriteScope) -> None:
+    """Raises `NotShown` when `text` is to be deleted and is not the one that was shown. `path` is real."""
+    consent = scope.consent
+    if consent is None or text is None:
+        return
+    # An editor may have told, and so shown, a text with other line ends than its file has.
+    diff, *others = (diff_file(path, each, None) for each in (text, text.replace("\r\n", "\n")))
+    if diff.hunks and not any(map(consent.covers, (diff, *others))):
+        raise NotShown(consent, diff)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from pilothouse_agent.files.consented import NotShown, consented
+from pilothouse_agent.files.consented import NotShown, consented, refuse_unshown
 from pilothouse_agent.files.disk import Disk, Gate, Overtaken
-from pilothouse_agent.files.disk_texts import DiskTexts
+from pilothouse_agent.files.disk_texts import Check, DiskTexts
 from pilothouse_agent.files.doubts import Doubts
 from pilothouse_agent.files.folders import missing_folders, remove_empty
 from pilothouse_agent.files.in_flight import outlast
@@ -122,13 +122,22 @@ class DiskFiles:
         With `only` a file that holds another text is refused.
         """
 
+        def check(real: str, text: str | None) -> None:
+            if only is not None and text != only:
+                raise ToolError(f"{self._show(real)} holds another text now. It was left as it is.")
+            refuse_unshown(real, text, scope)
+
         def work(paths: Sequence[str], gate: Gate) -> _Done:
-            return self._delete(paths[0], gate, only)
+            return self._delete(paths[0], gate, check)
 
         def through(editor: ThroughEditor, paths: Sequence[str]) -> Awaitable[Made | None]:
-            return editor.delete(paths[0], scope, only=only)
+            return editor.delete(paths[0], scope, check)
 
         return await self._relocate([path], lambda: [_own_path(path)], work, scope, through)
+
+    async def is_as(self, path: str, remains: Remains) -> bool:
+        """Whether there is a file that holds just these bytes."""
+        return await asyncio.to_thread(self._texts.is_as, path, remains)
 
     async def bring_back(self, path: str, remains: Remains, scope: WriteScope) -> FileChange:
         """Make a deleted file anew, byte for byte, never over another."""
@@ -168,9 +177,8 @@ class DiskFiles:
 
         async with self._turn([path], resolve, scope) as (real,):
             change = consented(wanted(real), real, scope)
-            return await self._begun_anew(
-                real, lambda: self._shown(real, change, resolve, scope, whole=whole)
-            )
+            attempt = partial(self._changed, real, change, resolve, scope, whole=whole)
+            return await self._begun_anew(real, partial(_shown, attempt))
 
     async def _begun_anew(self, path: str, attempt: Callable[[], Awaitable[FileChange]]) -> FileChange:
         for _ in range(_TRIES):
@@ -179,15 +187,6 @@ class DiskFiles:
         raise ToolError(
             f"{await self._doubts.named(path)} is being changed by others all the time. Nothing was done."
         )
-
-    async def _shown(
-        self, real: str, change: TextChange, resolve: _Resolve, scope: WriteScope, *, whole: bool
-    ) -> FileChange:
-        while True:
-            try:
-                return await self._changed(real, change, resolve, scope, whole=whole)
-            except NotShown as unseen:
-                await unseen.consent.extend(unseen.diff)
 
     async def _changed(
         self, real: str, change: TextChange, resolve: _Resolve, scope: WriteScope, *, whole: bool
@@ -225,9 +224,8 @@ class DiskFiles:
         through: _Through | None = None,
     ) -> FileChange:
         async with self._turn(named, resolve, scope) as paths:
-            return await self._begun_anew(
-                paths[0], lambda: self._relocated(paths, resolve, work, scope, through)
-            )
+            attempt = partial(self._relocated, paths, resolve, work, scope, through)
+            return await self._begun_anew(paths[0], partial(_shown, attempt))
 
     async def _relocated(
         self,
@@ -321,14 +319,23 @@ class DiskFiles:
         text = self._texts.move(path, new_path, gate)
         return _relocation(FileChange(new_path, "rename", "disk", None, text, source=path, folders=folders))
 
-    def _delete(self, path: str, gate: Gate, only: str | None) -> _Done:
-        text, remains = self._texts.delete(path, gate, only=only)
+    def _delete(self, path: str, gate: Gate, check: Check) -> _Done:
+        text, remains = self._texts.delete(path, gate, check)
         return _relocation(FileChange(path, "delete", "disk", text, None), remains)
 
     def _refuse_diverted(self, paths: Sequence[str], paths_now: Sequence[str]) -> None:
         if list(paths) != list(paths_now):
             listed = " and ".join(self._show(path) for path in paths)
             raise ToolError(f"The path does not lead to {listed} any more. Nothing was done; try again.")
+
+
+async def _shown(attempt: Callable[[], Awaitable[FileChange]]) -> FileChange:
+    """Asks about what the user has not seen, and begins anew."""
+    while True:
+        try:
+            return await attempt()
+        except NotShown as unseen:
+            await unseen.consent.extend(unseen.diff)
 
 
 def _relocation(change: FileChange, remains: Remains | None = None) -> _Done:

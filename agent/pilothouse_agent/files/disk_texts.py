@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from pilothouse_agent.files.codec import NotText, decode, encode
 from pilothouse_agent.files.disk import Disk, Gate, Loaded, Overtaken, Unreadable
@@ -16,7 +17,10 @@ from pilothouse_agent.files.recorder import Remains
 from pilothouse_agent.kernel.ports import FileText, TextChange
 from pilothouse_agent.kernel.tooling import ToolError
 
-__all__ = ["DiskTexts", "Rewriting"]
+__all__ = ["Check", "DiskTexts", "Rewriting"]
+
+Check: TypeAlias = Callable[[str, str | None], object]
+"""Given the path of what is to be deleted and its text, None for what is not text; raises to spare it."""
 
 _TRIES = 10
 """How often a change starts anew because somebody else changed the file meanwhile."""
@@ -87,26 +91,28 @@ class DiskTexts:
             raise ToolError(f"{new_shown} is a directory. Give the whole new name, such as {inside}.")
         return self._look(path)
 
-    def delete(self, path: str, gate: Gate, *, only: str | None = None) -> tuple[str | None, Remains | None]:
-        """The text that was deleted, None for a link and for what is not text; and the file itself.
-
-        With `only` a file that holds another text is refused.
-        """
+    def delete(self, path: str, gate: Gate, check: Check) -> tuple[str | None, Remains | None]:
+        """The text that was deleted, None for a link and for what is not text; and the file itself."""
         for _ in range(_TRIES):
-            status, text, remains = self.look_before_delete(path, only=only)
+            status, text, remains = self.look_before_delete(path, check)
             with suppress(Overtaken), file_errors(path, self._show):
                 self._disk.remove(path, status, gate)
                 return text, remains
         raise self._restless(path)
 
     def look_before_delete(
-        self, path: str, *, only: str | None
+        self, path: str, check: Check
     ) -> tuple[os.stat_result, str | None, Remains | None]:
-        """What is to be deleted, with what `delete` gives. Refuses another text than `only`."""
+        """What is to be deleted, with what `delete` gives."""
         status, text = self._look(path)
-        if only is not None and text != only:
-            raise ToolError(f"{self._show(path)} holds another text now. It was left as it is.")
+        check(path, text)
         return status, text, self._remains(path, status)
+
+    def is_as(self, path: str, remains: Remains) -> bool:
+        """Whether there is a file that holds just these bytes."""
+        with suppress(OSError, Unreadable):
+            return self._disk.load(path).data == remains.data
+        return False
 
     def bring_back(self, path: str, remains: Remains, gate: Gate) -> str | None:
         """Make a deleted file anew, never over another; its text."""

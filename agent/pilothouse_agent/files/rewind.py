@@ -63,6 +63,8 @@ class RewindFiles(Protocol):
 
     async def delete(self, path: str, scope: WriteScope, *, only: str | None = None) -> FileChange: ...
 
+    async def is_as(self, path: str, remains: Remains) -> bool: ...
+
     async def bring_back(self, path: str, remains: Remains, scope: WriteScope) -> FileChange: ...
 
     async def remove_folders(self, folders: Iterable[str]) -> None:
@@ -253,9 +255,9 @@ async def _is_back(files: RewindFiles, trail: Trail, now: Standing) -> bool:
     before = trail.before
     if trail.origin != trail.path:
         return not now.exists and await files.exists(trail.origin)
-    return (
-        now.exists == before.exists and now.text == before.text and (now.text is not None or not now.exists)
-    )
+    if not (now.exists and before.exists and now.text is None):
+        return now.exists == before.exists and now.text == before.text
+    return before.remains is not None and await files.is_as(trail.path, before.remains)
 
 
 async def _standing(files: RewindFiles, path: str) -> Standing:

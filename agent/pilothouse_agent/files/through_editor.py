@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pilothouse_agent.files.closed_files import ClosedFiles, Intended
 from pilothouse_agent.files.disk import Overtaken
-from pilothouse_agent.files.disk_texts import DiskTexts, Rewriting
+from pilothouse_agent.files.disk_texts import Check, DiskTexts, Rewriting
 from pilothouse_agent.files.lines import line_end_of
 from pilothouse_agent.files.recorder import Remains
 from pilothouse_agent.kernel.events import FileChangeKind
@@ -49,8 +49,8 @@ class ThroughEditor:
     async def move(self, path: str, new_path: str, scope: WriteScope) -> Made | None:
         return await self._made("rename", partial(self._moving, path, new_path), scope)
 
-    async def delete(self, path: str, scope: WriteScope, *, only: str | None) -> Made | None:
-        return await self._made("delete", partial(self._deleting, path, only), scope)
+    async def delete(self, path: str, scope: WriteScope, check: Check) -> Made | None:
+        return await self._made("delete", partial(self._deleting, path, check), scope)
 
     async def _made(
         self, kind: FileChangeKind, work: Callable[[], _Plan | None], scope: WriteScope
@@ -91,8 +91,8 @@ class ThroughEditor:
             done, lambda: self._texts.is_still(path, status) and self._texts.is_still(new_path, None)
         )
 
-    def _deleting(self, path: str, only: str | None) -> _Plan | None:
-        status, text, remains = self._texts.look_before_delete(path, only=only)
+    def _deleting(self, path: str, check: Check) -> _Plan | None:
+        status, text, remains = self._texts.look_before_delete(path, check)
         if text is None or remains is None:
             return None
         done = FileChange(path, "delete", "editor", text, None)

@@ -20,6 +20,7 @@ class Workspace:
 
     def __init__(self, folders: Sequence[str | Path]) -> None:
         self.folders = tuple(os.path.realpath(folder) for folder in folders)
+        self._given = {os.path.realpath(folder): os.path.abspath(folder) for folder in folders}
 
     @property
     def cwd(self) -> str:
@@ -54,6 +55,13 @@ class Workspace:
 
     def contains(self, real_path: str) -> bool:
         return any(_below(real_path, folder) for folder in self.folders)
+
+    def as_given(self, path: str) -> str:
+        """The path below its folder as that was given, which may be a link. Does not look at the disk."""
+        for folder, given in self._given.items():
+            if _below(path, folder):
+                return _joined(given, os.path.relpath(path, folder))
+        return path
 
     def display(self, path: str) -> str:
         """How a path is shown to the model: short, and accepted back by `resolve` as printed."""

@@ -54,8 +54,9 @@ class StreamPump:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._forget()
-        self._task.cancel()
+        self._cancel()
         await asyncio.wait({self._task}, timeout=self._close_limit)
+        self._task.cancel()
 
     async def next_batch(self) -> list[StreamEvent] | None:
         """What has come since the last call, or None at an abort. After the terminal event nothing comes."""
@@ -99,8 +100,13 @@ class StreamPump:
         self._ready.set()
 
     def _stop(self) -> None:
-        self._task.cancel()
+        self._cancel()
         self._ready.set()
+
+    def _cancel(self) -> None:
+        """Once: a second time would interrupt the provider while it closes its connection."""
+        if not self._task.cancelling():
+            self._task.cancel()
 
 
 def _said(error: Exception) -> str:

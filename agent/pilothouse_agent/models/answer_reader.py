@@ -18,6 +18,8 @@ from pilothouse_agent.models.wire_json import decode, mended, well_formed
 __all__ = ["AnswerReader", "kept", "word"]
 
 _DONE = b"[DONE]"
+_LARGEST = 64 << 20
+"""Bytes without an end of an event; nothing that is an answer is as large."""
 _FIELDS = (b"", b"event", b"data", b"id", b"retry")
 _CODES = ("code", "status", "status_code", "statusCode", "type")
 
@@ -37,13 +39,19 @@ class AnswerReader(ABC):
         self._sse = SseReader()
         self._unread: list[bytes] | None = []
         self._halves: dict[int, Delta] = {}
+        self._pending = 0
 
     def feed(self, piece: bytes) -> list[StreamEvent]:
         if self._unread is not None:
             self._unread.append(piece)
-        for event in self._sse.feed(piece):
+        events = self._sse.feed(piece)
+        for event in events:
             if not self.done:
                 self._read(event)
+        self._pending = 0 if events else self._pending + len(piece)
+        if self._pending > _LARGEST and not self.done:
+            text = f"{self._source.name} sent {_LARGEST >> 20} MB without an end of an event."
+            self._stop(own_error(self._source, "badResponse", text))
         return self._taken()
 
     def end(self, failure: ErrorInfo | None = None) -> list[StreamEvent]:
@@ -170,7 +178,8 @@ class AnswerReader(ABC):
         if isinstance(value, dict | list):
             self._fail(value)
         elif not _is_silent(body) and (text := read_bytes(body).text):
-            said = f"{self._source.name} did not answer as a model provider does: {text}."
+            quoted = self._source.quoted(text)
+            said = f"{self._source.name} did not answer as a model provider does: {quoted}."
             is_page = body.lstrip().startswith(b"<")
             self._stop(own_error(self._source, "badResponse", said, retryable=not is_page))
 

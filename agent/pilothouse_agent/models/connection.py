@@ -10,7 +10,7 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from pilothouse_agent.kernel.messages import ErrorInfo
@@ -19,6 +19,7 @@ from pilothouse_agent.models.errors import Source, http_error, own_error, reques
 if TYPE_CHECKING:
     from types import ModuleType
 
+    import httpcore
     import httpx
 
 __all__ = ["Body", "Connection", "RequestFailed", "Timeouts"]
@@ -78,9 +79,10 @@ class Connection:
         self._opening = asyncio.Lock()
 
     async def open(self) -> httpx.AsyncClient:
+        """Raises `RequestFailed` for proxy and certificate variables that cannot be used."""
         async with self._opening:
             if self._client is None:
-                self._client = await asyncio.to_thread(_client, self._url, self._timeouts)
+                self._client = await self._made()
             return self._client
 
     async def aclose(self) -> None:
@@ -96,7 +98,9 @@ class Connection:
 
         source = self._source
         try:
-            async with client.stream("POST", self._url, content=content, headers=headers) as response:
+            async with client.stream(
+                "POST", self._url, content=content, headers=headers, extensions={"trace": _HandshakeGuard()}
+            ) as response:
                 if not response.is_success:
                     raise RequestFailed(await self._refusal(response))
                 body = Body(response)
@@ -104,6 +108,20 @@ class Connection:
                 yield body
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise RequestFailed(self._explained(error, source)) from None
+
+    async def _made(self) -> httpx.AsyncClient:
+        import httpx
+
+        # What the variables hold is not told: a proxy's address may have a password in it.
+        try:
+            return await asyncio.to_thread(_client, self._url, self._timeouts)
+        except OSError as error:
+            text = f"The certificates in SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {_said(error)}."
+        except ImportError:
+            text = "A SOCKS proxy is set, which needs `pip install 'httpx[socks]'`; or set an http proxy."
+        except (ValueError, httpx.InvalidURL):
+            text = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or NO_PROXY holds what is no address; correct it."
+        raise RequestFailed(own_error(self._source, "invalidRequest", text))
 
     async def _refusal(self, response: httpx.Response) -> ErrorInfo:
         body = await _error_body(response)
@@ -144,6 +162,19 @@ class Connection:
         return own_error(self._source, "connectionLost", text)
 
 
+class _HandshakeGuard:
+    """The HTTP library leaves a connection open whose TLS handshake is cancelled, so it is closed here."""
+
+    def __init__(self) -> None:
+        self._stream: httpcore.AsyncNetworkStream | None = None
+
+    async def __call__(self, step: str, details: Mapping[str, Any]) -> None:
+        if step.endswith(".connect_tcp.complete"):
+            self._stream = details["return_value"]
+        elif step.endswith(".start_tls.failed") and self._stream is not None:
+            await self._stream.aclose()
+
+
 def _client(url: str, timeouts: Timeouts) -> httpx.AsyncClient:
     import httpx
 
@@ -180,7 +211,8 @@ async def _error_body(response: httpx.Response) -> bytes:
                 body += piece
                 if len(body) >= _ERROR_BODY:
                     break
-    return bytes(body)
+    # One piece may be anything that a compressed one has become.
+    return bytes(body[:_ERROR_BODY])
 
 
 def _caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:

@@ -29,6 +29,8 @@ KeySource: TypeAlias = Literal["environment", "config", "command", "dotenv", "ke
 _COMMAND_LIMIT = 30.0
 """Seconds; a person may have to unlock something first."""
 _KILL_WAIT = 1.0
+_LAST_WORDS = 0.2
+"""Seconds for what is left in the pipe of a command that has ended; a child of it may hold it open."""
 _LONGEST = 16 * 1024
 
 
@@ -131,8 +133,28 @@ class Credentials:
         return key
 
 
-async def _run(command: tuple[str, ...], environment: Mapping[str, str]) -> tuple[int, bytes]:
-    process = await asyncio.create_subprocess_exec(
+class _Printing(asyncio.SubprocessProtocol):
+    """All that is printed is taken, so that nothing holds up who prints; the beginning is kept."""
+
+    def __init__(self) -> None:
+        self.output = bytearray()
+        self.ended = asyncio.Event()
+        """Nobody holds the pipe any more."""
+        self.exited = asyncio.Event()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.output += data[: _LONGEST - len(self.output)]
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self.ended.set()
+
+    def process_exited(self) -> None:
+        self.exited.set()
+
+
+async def _run(command: tuple[str, ...], environment: Mapping[str, str]) -> tuple[int | None, bytes]:
+    transport, printing = await asyncio.get_running_loop().subprocess_exec(
+        _Printing,
         *command,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
@@ -140,20 +162,22 @@ async def _run(command: tuple[str, ...], environment: Mapping[str, str]) -> tupl
         env=dict(environment),
         start_new_session=True,
     )
-    assert process.stdout is not None
     try:
-        output = await process.stdout.read(_LONGEST)
-        return await process.wait(), output
+        await printing.exited.wait()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(printing.ended.wait(), _LAST_WORDS)
+        return transport.get_returncode(), bytes(printing.output)
     finally:
-        if process.returncode is None:
-            _kill(process)
+        if not printing.exited.is_set():
+            _kill(transport.get_pid())
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(process.communicate(), _KILL_WAIT)
+                await asyncio.wait_for(printing.exited.wait(), _KILL_WAIT)
+        transport.close()
 
 
-def _kill(process: asyncio.subprocess.Process) -> None:
+def _kill(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
+            os.killpg(pid, signal.SIGKILL)
         else:
-            process.kill()
+            os.kill(pid, signal.SIGTERM)

@@ -30,10 +30,8 @@ _CODE_KEYS = (
 _PAGE = re.compile(r"<(?:!doctype|\?xml|html|head|body|title|center|h1|p|div)\b", re.IGNORECASE)
 _FRAME = re.compile(r"(?:data|event|id|retry) *:")
 _ENDING = re.compile(r"(?<=.)(?:error|exception)$")
-_TITLE = re.compile(r"<title[^>]{0,100}>([^<]{1,200})", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]{0,100}>([^<]+)", re.IGNORECASE)
 _DEPTH = 8
-_SHOWN = 2_000
-"""Characters of a provider's text that are shown."""
 _KEPT = 8_000
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -52,8 +50,8 @@ class ErrorBody:
 
     @property
     def text(self) -> str:
-        """The texts as one line, short enough to show."""
-        return " ".join(": ".join(self.texts[:3]).split())[:_SHOWN]
+        """The texts as one line. Secrets are struck out before it is cut: half a key would not be found."""
+        return " ".join(": ".join(self.texts[:3]).split())
 
 
 def read_bytes(data: bytes) -> ErrorBody:
@@ -160,7 +158,7 @@ def _leaves(value: JsonValue, depth: int) -> Iterator[str]:
     """All texts, of a body that calls them by names nobody knows."""
     if isinstance(value, str):
         if said := _without_markup(value.strip()):
-            yield said[:_SHOWN]
+            yield said[:_KEPT]
     elif isinstance(value, list | dict) and depth:
         for item in value.values() if isinstance(value, dict) else value:
             yield from _leaves(item, depth - 1)

@@ -38,6 +38,10 @@ _SHORTEST_SECRET = 6
 """Shorter keys are placeholders of local servers; striking them out would garble the text."""
 _SEARCHED = 8_000
 """Characters of a provider's text that the wordings are looked for in."""
+_SHOWN = 2_000
+"""Characters of a provider's text that are shown."""
+_ID_SHOWN = 100
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _REQUEST_ID_HEADERS = ("x-request-id", "request-id")
 
 
@@ -53,12 +57,21 @@ class Source:
     """Of the request that is being answered, for failures that name none themselves."""
 
     def redacted(self, text: str) -> str:
-        """Without keys, and without the halves of characters that no log and no wire can hold."""
-        text = well_formed(text)
+        """Without keys, what steers a terminal, and the halves of characters that no wire can hold."""
+        text = _UNPRINTABLE.sub("\ufffd", well_formed(text))
         for secret in self.secrets:
             if len(secret) >= _SHORTEST_SECRET:
                 text = text.replace(secret, _STRUCK)
         return _SECRET_SHAPES.sub(_STRUCK, text)
+
+    def quoted(self, text: str) -> str:
+        """What a provider has said, redacted and short enough to show."""
+        return self.redacted(text)[:_SHOWN]
+
+    def request(self, request_id: str | None = None) -> str:
+        """As it follows a sentence."""
+        request_id = self.redacted(request_id or self.request_id or "")[:_ID_SHOWN]
+        return f" (request {request_id})" if request_id else ""
 
 
 def http_error(
@@ -87,7 +100,7 @@ def stream_error(source: Source, value: JsonValue) -> ErrorInfo:
 
 def own_error(source: Source, kind: ErrorKind, text: str, *, retryable: bool | None = None) -> ErrorInfo:
     """A failure that we noticed ourselves; `text` is a whole sentence."""
-    message = source.redacted(text + _request(source.request_id))
+    message = source.redacted(text + source.request())
     return ErrorInfo(kind, message, kind in RETRYABLE if retryable is None else retryable)
 
 
@@ -138,12 +151,8 @@ def _retryable(kind: ErrorKind, should_retry: str) -> bool:
 
 
 def _message(source: Source, what: str, text: str, kind: ErrorKind, request_id: str | None) -> str:
-    said = f"{source.name} {what}" + (f": {text}" if text else "")
+    said = f"{source.name} {what}" + (f": {source.quoted(text)}" if text else "")
     said += "" if said.endswith((".", "!", "?")) else "."
     key = f" in {source.key_name}" if source.key_name else ""
     advice = f" {ADVICE[kind].format(key=key)}" if kind in ADVICE else ""
-    return source.redacted(f"{said}{advice}{_request(request_id or source.request_id)}")
-
-
-def _request(request_id: str | None) -> str:
-    return f" (request {request_id[:100]})" if request_id else ""
+    return source.redacted(f"{said}{advice}{source.request(request_id)}")
