@@ -12,6 +12,7 @@ from pilothouse_agent.kernel.tooling import ToolError
 from pilothouse_agent.session.agent_session import AgentSession, Delivery
 from pilothouse_server import protocol
 from pilothouse_server.chat_document import ChatDocument
+from pilothouse_server.chat_memory import ChatMemory
 from pilothouse_server.chat_text import answered, draft_of, has_answers, noted, quoted, said, sent
 from pilothouse_server.chat_view import ChatView
 from pilothouse_server.faults import fault, invalid
@@ -29,11 +30,14 @@ _NO_DRAFT = 'nothing is written below the last "## You" of the chat document'
 class Chat:
     """Its methods take effect in the order they are called. All but `draft` and `busy` may raise faults."""
 
-    def __init__(self, document: ChatDocument, sessions: Sessions) -> None:
+    def __init__(self, document: ChatDocument, sessions: Sessions, memory: ChatMemory) -> None:
         """Its session is made for the first message."""
         self.document = document
         self.session: AgentSession | None = None
         self.last_run: str | None = None
+        self.earlier: str | None = None
+        """The session this chat had before, whose runs can still be undone."""
+        self._memory = memory
         self._sessions = sessions
         self._unsubscribe: Callable[[], None] | None = None
         self._turn = asyncio.Lock()
@@ -49,6 +53,10 @@ class Chat:
         """What is written for the next message in the open document."""
         document = self.document.document
         return "" if document is None or document.doubt else draft_of(document.text)
+
+    async def recall(self) -> None:
+        """Learn which session was the last one, of an earlier process too."""
+        self.earlier = await asyncio.to_thread(self._memory.load)
 
     async def prompt(self, text: str | None) -> str:
         """Send `text`, or the draft; the run that it starts."""
@@ -97,6 +105,7 @@ class Chat:
                 raise fault(protocol.BUSY, "The agent is at work. Stop it before a new chat is begun.")
             if self._unsubscribe is not None:
                 self._unsubscribe()
+            await self.recall()
             self.session = self._unsubscribe = self.last_run = None
             await self.document.settled(_SETTLE)
             self._note_beginning(await self._text())
@@ -122,6 +131,7 @@ class Chat:
             self._begun_anew = False
             self._unsubscribe = session.agent.subscribe(ChatView(session, self.document))
             self.session = session
+            await asyncio.to_thread(self._memory.store, session.id)
         return self.session
 
     def _note_beginning(self, text: str) -> None:

@@ -29,9 +29,9 @@ _TITLE = 80
 
 
 def chat_actions(
-    *, draft: str, busy: bool, questions: Sequence[Question], undo: str | None, begun: bool
+    *, draft: str, busy: bool, questions: Sequence[Question], undo: Json | None, begun: bool
 ) -> Iterator[Json]:
-    """`undo`: the run that can be undone."""
+    """`undo`: what names the run that can be undone."""
     for question in questions:
         yield from question_actions(question)
     if draft and busy:
@@ -43,8 +43,8 @@ def chat_actions(
         yield _action("Stop", commands.ABORT)
         return
     if undo is not None:
-        yield _action("Undo run", commands.UNDO_RUN, {"runId": undo})
-        merging = {"runId": undo, "merge": True}
+        yield _action("Undo run", commands.UNDO_RUN, undo)
+        merging = {**undo, "merge": True}
         yield _action("Undo run, keep later changes in its files", commands.UNDO_RUN, merging)
     if begun:
         yield _action("New chat", commands.NEW_CHAT)

@@ -53,7 +53,7 @@ class OfferedActions:
             draft=chat.draft,
             busy=chat.busy,
             questions=[each for one in self._sessions.all() for each in one.agent.approvals.open],
-            undo=chat.last_run,
+            undo=_undoable(chat),
             begun=chat.session is not None,
         )
 
@@ -69,6 +69,12 @@ class OfferedActions:
         folders = self._editor.folders.paths
         inside = folders and Path(path).is_relative_to(folders[0])
         return str(Path(path).relative_to(folders[0])) if inside else path
+
+
+def _undoable(chat: Chat) -> dict[str, Any] | None:
+    if chat.session is not None:
+        return None if chat.last_run is None else {"runId": chat.last_run}
+    return None if chat.earlier is None else {}
 
 
 def _position(value: Any) -> Position | None:

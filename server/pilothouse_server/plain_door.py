@@ -37,6 +37,7 @@ logger = logging.getLogger(__name__)
 Json: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
+_NOTHING_SENT = "Nothing has been sent in this chat yet."
 _SHOWING = 5.0
 """Seconds the editor has to show a document."""
 
@@ -111,9 +112,13 @@ class PlainDoor:
 
     async def undo_run(self, given: shapes.UndoArguments) -> RewindResult:
         chat = self._current()
-        session_id = given.session_id or _id(chat)
+        if chat.session is None:
+            await chat.recall()
+        session_id = given.session_id or (chat.earlier if chat.session is None else chat.session.id)
+        if session_id is None:
+            raise fault(protocol.NOT_RUNNING, _NOTHING_SENT)
         undone = await undo_run(self._sessions, session_id, given.run_id, merge=given.merge)
-        if self._is_chats(session_id):
+        if self._is_chats(session_id) or session_id == chat.earlier:
             chat.tell(undone_lines(undone))
         return undone
 
@@ -122,6 +127,8 @@ class PlainDoor:
         return self._commands.request(command, given)
 
     def _hear(self, document: Document, event: DocumentEvent) -> None:
+        if event == "opened" and self._at_chat_place(document) and not self._client.wants_events:
+            self._current()
         saved_chat = event == "saved" and not document.doubt and self._at_chat_place(document)
         if saved_chat and asks_to_send(document.text) and not self._client.wants_events:
             self._in_background(self._current().send_saved())
@@ -160,7 +167,8 @@ class PlainDoor:
                 raise RequestFault(REQUEST_FAILED, "Open a folder first: the chat is kept in it.")
             files = self._sessions.files.quiet()
             document = ChatDocument(folders[0], files, self._editor.documents, complain=self._complain)
-            self._chat = Chat(document, self._sessions)
+            self._chat = Chat(document, self._sessions, self._sessions.chat_memory(folders[0]))
+            self._in_background(self._chat.recall())
         return self._chat
 
     def _chat_at(self, document: Document) -> Chat | None:
@@ -192,7 +200,7 @@ class PlainDoor:
 
 def _id(chat: Chat) -> str:
     if chat.session is None:
-        raise fault(protocol.NOT_RUNNING, "Nothing has been sent in this chat yet.")
+        raise fault(protocol.NOT_RUNNING, _NOTHING_SENT)
     return chat.session.id
 
 

@@ -25,6 +25,7 @@ from pilothouse_agent.session.trust import is_trusted
 from pilothouse_server import protocol
 from pilothouse_server.approvals import ClientApprover, CommandApprover, MessageApprover
 from pilothouse_server.bridge import Bridge
+from pilothouse_server.chat_memory import ChatMemory
 from pilothouse_server.client_extras import ClientExtras
 from pilothouse_server.clients import profile_of
 from pilothouse_server.closed_files import NOT_DECLARED
@@ -183,6 +184,9 @@ class Sessions:
             session.agent.notify(Notice("warning", complaint, "settings"))
         self._tell_route(self._open[session_id])
         return session
+
+    def chat_memory(self, folder: str) -> ChatMemory:
+        return ChatMemory(self._environment, folder)
 
     def note(self, session: AgentSession, context: protocol.PromptContext | None) -> str:
         """What the user is looking at, for a prompt of this session."""

@@ -110,13 +110,13 @@ def test_an_editor_that_knows_only_commands_gets_commands() -> None:
         ({}, []),
         ({"draft": "x"}, ["Send"]),
         ({"draft": "x", "begun": True}, ["Send", "New chat"]),
-        ({"busy": True, "begun": True, "undo": "r"}, ["Stop"]),
+        ({"busy": True, "begun": True, "undo": {"runId": "r"}}, ["Stop"]),
         (
             {"busy": True, "draft": "x"},
             ["Steer: tell the agent now", "Follow up: send this after the run", "Stop"],
         ),
         (
-            {"begun": True, "undo": "r"},
+            {"begun": True, "undo": {"runId": "r"}},
             ["Undo run", "Undo run, keep later changes in its files", "New chat"],
         ),
     ],

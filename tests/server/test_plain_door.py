@@ -69,8 +69,9 @@ def at_work(servers: Nursery, tmp_path: Path) -> Iterator[AtWork]:
         def begin(*turns: Turn, mode: str = "all", name: str = "sublime") -> Work:
             script, project = tmp_path / "script.json", tmp_path / "project"
             script.write_text(json.dumps({"turns": turns}), encoding="utf-8")
-            project.mkdir()
-            os.mkfifo(project / "door")
+            project.mkdir(exist_ok=True)
+            if WAIT in turns:
+                os.mkfifo(project / "door")
             variables = {
                 "PILOTHOUSE_MODEL": f"scripted/{script}",
                 "PILOTHOUSE_SET_MODE": mode,
@@ -219,6 +220,29 @@ def test_saving_with_a_last_line_that_says_send_steers_a_run(at_work: AtWork) ->
 
     assert before.endswith("## You\n\nNot so.\n")
     assert "/send\n\n" not in work.editor.text(work.chat)
+
+
+def test_after_a_restart_the_last_run_of_the_chat_can_still_be_undone(
+    at_work: AtWork, tmp_path: Path
+) -> None:
+    first = at_work(EDIT, DONE)
+    first.run("pilothouse.prompt", {"text": "Write it."})
+    first.until_on_disk("Done.\n\n## You")
+    first.client.close_input()
+    first.client.ended()
+    written = (tmp_path / "project" / "new.txt").exists()
+
+    again = at_work(DONE)
+    again.editor.open(again.chat)
+    again.editor.until_offered(again.chat, "Pilothouse: Undo run")
+    undone = again.run("pilothouse.undoRun")["result"]
+    twice = again.run("pilothouse.undoRun")["result"]
+    again.editor.until(lambda: "*There is nothing to undo.*" in again.editor.text(again.chat))
+
+    assert written
+    assert [(Path(file["path"]).name, file["action"]) for file in undone["files"]] == [("new.txt", "deleted")]
+    assert not (tmp_path / "project" / "new.txt").exists()
+    assert (twice["files"], "*Undone:*" in again.editor.text(again.chat)) == ([], True)
 
 
 def test_a_chat_place_that_is_a_link_is_refused(at_work: AtWork, tmp_path: Path) -> None:

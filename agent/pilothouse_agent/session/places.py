@@ -5,13 +5,21 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.session.provider_entries import without_exposed_keys
 from pilothouse_agent.session.setting_keys import load_file
 
-__all__ = ["changes_file", "log_file", "read_user_settings", "user_settings", "user_settings_path"]
+__all__ = [
+    "changes_file",
+    "chat_file",
+    "log_file",
+    "read_user_settings",
+    "user_settings",
+    "user_settings_path",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +48,12 @@ def changes_file(environment: Mapping[str, str], session_id: str) -> Path:
     if not _SESSION_ID.fullmatch(session_id):
         raise ValueError(f"{session_id!r} is not the id of a session")
     return log_file(environment).with_name("changes") / f"{session_id}.jsonl"
+
+
+def chat_file(environment: Mapping[str, str], folder: str) -> Path:
+    """Where the chat of a folder notes its session."""
+    name = sha256(folder.encode("utf-8", "surrogatepass")).hexdigest()
+    return log_file(environment).with_name("chats") / name
 
 
 def user_settings(environment: Mapping[str, str]) -> JsonObject:
