@@ -95,23 +95,38 @@ def test_a_view_taken_in_the_middle_of_an_answer_goes_on_where_it_ends(
         client.send(request(number, "agent/events", limit=10_000, **asked))
         client.event("message_update")
     client.answer("prompt")
+    while len(views := views_in(client)) < 10:
+        assert client.read() is not None
 
-    views = [client_view(message["result"]) for message in client.seen if isinstance(message.get("id"), int)]
     after = [(event["seq"], text) for event in events(client) if (text := told(event)) is not None]
-    assert len(views) == 10
     for text, through in views:
         assert text + "".join(more for seq, more in after if seq > through) == "".join(words)
     assert any(text for text, _ in views)
 
 
+def views_in(client: RawClient) -> list[tuple[str, int]]:
+    return [client_view(message["result"]) for message in client.seen if isinstance(message.get("id"), int)]
+
+
 def client_view(result: Json) -> tuple[str, int]:
     """The text of the answer so far, and the number up to which this is told."""
     if (snapshot := result.get("snapshot")) is not None:
-        blocks = snapshot.get("streamingMessage", {"content": []})["content"]
-        return "".join(block["text"] for block in blocks if block["type"] == "text"), snapshot["seq"]
+        messages = [*snapshot["messages"], snapshot.get("streamingMessage", NOTHING)]
+        return "".join(map(answered, messages)), snapshot["seq"]
     assert not result["more"]
+    ended = (answered(event["message"]) for event in result["events"] if event["type"] == "message_end")
     texts = [text for event in result["events"] if (text := told(event)) is not None]
-    return "".join(texts), result["throughSeq"]
+    return "".join([*ended, *texts]), result["throughSeq"]
+
+
+NOTHING: Json = {"role": "assistant", "content": []}
+
+
+def answered(message: Json) -> str:
+    """The text of an answer, whole or as far as it has come."""
+    if message.get("role", "assistant") != "assistant":
+        return ""
+    return "".join(block["text"] for block in message["content"] if block["type"] == "text")
 
 
 def told(event: Json) -> str | None:
