@@ -62,11 +62,6 @@ class Document:
         """Why the text may be wrong, as a clause such as `the editor gave no version number`."""
         return self._lost or self._unsettled
 
-    @property
-    def text_lost(self) -> bool:
-        """Whether only a whole text (reopened, saved, changed as a whole) can end the doubt."""
-        return self._lost is not None
-
     def unsettle(self, reason: str) -> None:
         """Put it in doubt because an edit may still arrive; the next change or save that fits ends that."""
         self._unsettled = reason

@@ -33,3 +33,18 @@ async def plugin() -> AsyncIterator[tuple[Editing, PluginEditor]]:
     """An editor that takes edits of files which it has not opened."""
     async with beside_plugin() as plugin:
         yield plugin
+
+
+@pytest.fixture
+async def beside(plugin: tuple[Editing, PluginEditor]) -> Editing:
+    return plugin[0]
+
+
+@pytest.fixture
+async def editor(plugin: tuple[Editing, PluginEditor]) -> PluginEditor:
+    return plugin[1]
+
+
+@pytest.fixture
+async def tools(beside: Editing, tools_beside: Callable[[Editing], Awaitable[FileTools]]) -> FileTools:
+    return await tools_beside(beside)

@@ -27,21 +27,6 @@ EDITED = "Edited a: 2 lines added, 1 removed."
 
 
 @pytest.fixture
-async def beside(plugin: tuple[Editing, PluginEditor]) -> Editing:
-    return plugin[0]
-
-
-@pytest.fixture
-async def editor(plugin: tuple[Editing, PluginEditor]) -> PluginEditor:
-    return plugin[1]
-
-
-@pytest.fixture
-async def tools(beside: Editing, tools_beside: MakeTools) -> FileTools:
-    return await tools_beside(beside)
-
-
-@pytest.fixture
 def file(folder: Path) -> Path:
     path = folder / "a"
     path.write_bytes(TEXT.encode())

@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 
-from support.fake_editor import NEVER, Editing, FakeEditor, Habits, Refused
+from support.fake_editor import NEVER, FakeEditor, Habits, Refused
 from support.file_tools import FileTools
 from support.kernel import soon
 from support.plugin_editor import PluginEditor
 
 Json: TypeAlias = dict[str, Any]
-MakeTools: TypeAlias = Callable[[Editing], Awaitable[FileTools]]
 
 TEXT = "one\ntwo\nthree\n"
 DONE = "one\n2\n2b\nthree\n"
 EDIT = ("two\n", "2\n2b\n")
 EDITED = "Edited a: 2 lines added, 1 removed."
-
-
-@pytest.fixture
-async def beside(plugin: tuple[Editing, PluginEditor]) -> Editing:
-    return plugin[0]
-
-
-@pytest.fixture
-async def editor(plugin: tuple[Editing, PluginEditor]) -> PluginEditor:
-    return plugin[1]
-
-
-@pytest.fixture
-async def tools(beside: Editing, tools_beside: MakeTools) -> FileTools:
-    return await tools_beside(beside)
 
 
 @pytest.fixture

@@ -22,16 +22,6 @@ TEXT = "one\ntwo\n"
 
 
 @pytest.fixture
-async def editor(plugin: tuple[Editing, PluginEditor]) -> PluginEditor:
-    return plugin[1]
-
-
-@pytest.fixture
-async def tools(plugin: tuple[Editing, PluginEditor], tools_beside: MakeTools) -> FileTools:
-    return await tools_beside(plugin[0])
-
-
-@pytest.fixture
 def file(folder: Path) -> Path:
     path = folder / "a"
     path.write_bytes(TEXT.encode())

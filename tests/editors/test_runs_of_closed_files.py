@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -26,18 +26,6 @@ Json: TypeAlias = dict[str, Any]
 TEN = "".join(f"{number}\n" for number in range(1, 11))
 EIGHT = "-8\n+eight\n"
 DONE = TEN.replace("8\n", "eight\n")
-
-
-@pytest.fixture
-async def editor(plugin: tuple[Editing, PluginEditor]) -> PluginEditor:
-    return plugin[1]
-
-
-@pytest.fixture
-async def tools(
-    plugin: tuple[Editing, PluginEditor], tools_beside: Callable[[Editing], Awaitable[FileTools]]
-) -> FileTools:
-    return await tools_beside(plugin[0])
 
 
 @pytest.fixture

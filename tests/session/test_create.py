@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from pilothouse_agent.files.queue import WriteQueue
-from pilothouse_agent.kernel.messages import TextBlock
+from pilothouse_agent.kernel.messages import TextBlock, ToolResultMessage, text_of
 from pilothouse_agent.models.scripted import ScriptedModel
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.agent_session import AgentSession
@@ -91,3 +92,33 @@ async def test_the_system_prompt_tells_of_every_tool_and_of_the_folder(
     assert [line for line in prompt.splitlines() if line.startswith("## ")] == [
         f"## {name}" for name in TOOL_NAMES
     ]
+
+
+async def test_the_settings_say_how_much_of_an_output_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x1\nx2\nx3\nx4\n", encoding="utf-8")
+    calls = [
+        {"id": "c1", "name": "read_file", "arguments": {"path": "a"}},
+        {"id": "c2", "name": "grep", "arguments": {"pattern": "x", "path": "a"}},
+        {"id": "c3", "name": "bash", "arguments": {"command": "cat a"}},
+    ]
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"turns": [{"calls": calls}, {"text": "Done."}]}), encoding="utf-8")
+    options = SessionOptions(
+        session_id="s1",
+        folders=(str(tmp_path),),
+        model=f"scripted/{script}",
+        mode=ApprovalMode.ALL,
+        settings=Settings(tools_output_lines=2),
+        environment={"PILOTHOUSE_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]},
+    )
+    made, _ = await asyncio.to_thread(
+        create_session, options, provider=ScriptedModel(), queue=WriteQueue(), approver=None
+    )
+    await soon(made.prompt((TextBlock("Look."),)).result)
+    await made.close(2)
+
+    results = [message for message in made.agent.state.messages if isinstance(message, ToolResultMessage)]
+    texts = [text_of(message.content) for message in results]
+    assert "[2 more lines, from offset 3 on.]" in texts[0]
+    assert "[more matches: the first 2 of 4 are shown" in texts[1]
+    assert "[… 1 line left out" in texts[2]

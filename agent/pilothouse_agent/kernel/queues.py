@@ -37,11 +37,6 @@ class MessageQueues:
         """Steering before follow-ups (Q1)."""
         return self.poll("steering") or self.poll("followUp")
 
-    def put_back(self, items: list[QueuedItem]) -> None:
-        """Return items that were polled but not delivered to the head of their queue."""
-        for item in reversed(items):
-            self._items[item.kind].insert(0, item)
-
     def remove(self, queue_ids: Collection[str]) -> tuple[str, ...]:
         """The ids that were still queued, now removed."""
         removed: list[str] = []

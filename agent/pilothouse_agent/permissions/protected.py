@@ -68,13 +68,6 @@ PROTECTED_GLOBS = tuple(
 """What searches leave out; without a slash at any depth, with one at the end all that is below."""
 
 
-def hidden_globs() -> tuple[str, ...]:
-    """Of the files whose content no search shows."""
-    return tuple(
-        pattern for protected in _PROTECTED if "read" in protected.access for pattern in protected.patterns
-    )
-
-
 def protection_of(path: str, access: Iterable[Access]) -> str | None:
     """Why access to a path is asked about; None when it is not.
 

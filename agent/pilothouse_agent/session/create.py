@@ -41,6 +41,7 @@ from pilothouse_agent.tools.environment import child_environment
 from pilothouse_agent.tools.glob_file import GlobFileTool
 from pilothouse_agent.tools.grep import GrepTool
 from pilothouse_agent.tools.move_file import MoveFileTool
+from pilothouse_agent.tools.output import OutputLimits
 from pilothouse_agent.tools.read_file import ReadFileTool
 from pilothouse_agent.tools.registry import ToolRegistry
 from pilothouse_agent.tools.ripgrep import Ripgrep
@@ -122,18 +123,20 @@ def create_session(
         trusted=options.trusted,
         mode=options.mode,
     )
+    limits = OutputLimits(settings.tools_output_lines, settings.tools_output_bytes)
     bash = BashTool(
         shell,
         background,
         output,
         timeout=settings.tools_bash_timeout,
+        limits=limits,
         read_only=_is_read_only,
         before=extra.before_command,
     )
     tools = ToolRegistry(
         [
-            *_file_tools(workspace, files),
-            *_search_tools(workspace, environment, permissions.protected_globs),
+            *_file_tools(workspace, files, limits),
+            *_search_tools(workspace, environment, permissions.protected_globs, limits),
             bash,
             TodoWriteTool(todos),
             CompleteStepTool(todos),
@@ -185,11 +188,9 @@ def _agent(parts: AgentParts, tools: ToolRegistry, options: SessionOptions, work
     return agent
 
 
-def _file_tools(workspace: Workspace, files: FilePort) -> list[Tool]:
-    return [
-        tool(workspace, files)
-        for tool in (ReadFileTool, WriteFileTool, EditFileTool, MoveFileTool, DeleteFileTool)
-    ]
+def _file_tools(workspace: Workspace, files: FilePort, limits: OutputLimits) -> list[Tool]:
+    changing = (WriteFileTool, EditFileTool, MoveFileTool, DeleteFileTool)
+    return [ReadFileTool(workspace, files, limits=limits), *(tool(workspace, files) for tool in changing)]
 
 
 def _is_read_only(command: str) -> bool:
@@ -200,10 +201,10 @@ def _is_read_only(command: str) -> bool:
 
 
 def _search_tools(
-    workspace: Workspace, environment: Mapping[str, str], hidden: tuple[str, ...]
+    workspace: Workspace, environment: Mapping[str, str], hidden: tuple[str, ...], limits: OutputLimits
 ) -> list[Tool]:
     ripgrep = Ripgrep(environment)
     return [
         GlobFileTool(workspace, ripgrep, protected=hidden),
-        GrepTool(workspace, ripgrep, protected=hidden),
+        GrepTool(workspace, ripgrep, protected=hidden, limits=limits),
     ]

@@ -21,6 +21,7 @@ from pilothouse_agent.tools.file_walk import name_choice
 from pilothouse_agent.tools.glob_pattern import GlobPattern
 from pilothouse_agent.tools.grep_matches import MatchReader
 from pilothouse_agent.tools.grep_report import Findings, report
+from pilothouse_agent.tools.output import OutputLimits
 from pilothouse_agent.tools.protected_files import ProtectedFiles, protected_notice
 from pilothouse_agent.tools.ripgrep import Ripgrep, SearchEnd
 from pilothouse_agent.tools.search_scope import TIMED_OUT, SearchScope, resolved_scope
@@ -52,9 +53,17 @@ class GrepTool:
 
     kind: ToolKind = "search"
 
-    def __init__(self, workspace: Workspace, ripgrep: Ripgrep, *, protected: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        ripgrep: Ripgrep,
+        *,
+        protected: tuple[str, ...] = (),
+        limits: OutputLimits | None = None,
+    ) -> None:
         self._workspace = workspace
         self.ripgrep = ripgrep
+        self.limits = limits or OutputLimits()
         self.protected = ProtectedFiles(workspace, protected)
         self.spec = ToolSpec("grep", _DESCRIPTION, schema_of(GrepArguments))
 
@@ -139,7 +148,9 @@ class GrepInvocation:
     def _result(self, reader: MatchReader, end: SearchEnd, protected: int) -> ToolResult:
         found = Findings(reader.lines(), complete=not (reader.full or end.timed_out))
         if found.lines:
-            text = report(found, self.scope, limit=self._limit, context=self.wanted.context)
+            wanted = self.wanted
+            limits = self.tool.limits
+            text = report(found, self.scope, limit=self._limit, context=wanted.context, limits=limits)
         else:
             text = f"No matches for {self.wanted.pattern!r}{self.scope.shown}."
         notices = [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pilothouse_agent.tools.grep_matches import FoundLine
-from pilothouse_agent.tools.limits import MAX_BYTES, MAX_LINES
+from pilothouse_agent.tools.output import OutputLimits
 from pilothouse_agent.tools.search_scope import SearchScope
 
 __all__ = ["Findings", "report"]
@@ -22,11 +22,11 @@ class Findings:
     """There are no more matches than these."""
 
 
-def report(findings: Findings, scope: SearchScope, *, limit: int, context: int) -> str:
+def report(findings: Findings, scope: SearchScope, *, limit: int, context: int, limits: OutputLimits) -> str:
     """At most `limit` matching lines with `context` lines around each, then what is missing. Blocks."""
     chosen = _first_matches(findings.lines, limit, context)
     texts = _formatted(chosen, scope, separated=context > 0)
-    shown = chosen[: _fitting(texts)]
+    shown = chosen[: _fitting(texts, limits)]
     return "\n".join([*texts[: len(shown)], *_notices(findings, shown)])
 
 
@@ -63,13 +63,13 @@ def _numbered(line: FoundLine) -> str:
     return f":{line.number}:{line.text}"
 
 
-def _fitting(texts: Sequence[str]) -> int:
+def _fitting(texts: Sequence[str], limits: OutputLimits) -> int:
     size = 0
-    for position, text in enumerate(texts[:MAX_LINES]):
+    for position, text in enumerate(texts[: limits.lines]):
         size += len(text.encode()) + 1
-        if size > MAX_BYTES:
+        if size > limits.size:
             return position
-    return min(len(texts), MAX_LINES)
+    return min(len(texts), limits.lines)
 
 
 def _notices(findings: Findings, shown: Sequence[FoundLine]) -> list[str]:

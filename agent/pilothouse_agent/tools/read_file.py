@@ -17,15 +17,16 @@ from pilothouse_agent.kernel.request import ToolSpec
 from pilothouse_agent.kernel.tooling import Footprint, ToolError, ToolResult, Touch
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
 from pilothouse_agent.tools.images import Image, find_image
-from pilothouse_agent.tools.limits import MAX_BYTES, MAX_LINES, Cut, head_of, sendable
+from pilothouse_agent.tools.limits import MAX_LINES, Cut, head_of, sendable
+from pilothouse_agent.tools.output import OutputLimits
 from pilothouse_agent.tools.place import Place, locate
 from pilothouse_agent.tools.visible import visible
 
 __all__ = ["ReadFileTool"]
 
-_DESCRIPTION = f"""\
+_DESCRIPTION = """\
 Read a text file, or look at an image (PNG, JPEG, GIF, WebP). The text is given exactly as it stands, at \
-most {MAX_LINES} lines or {MAX_BYTES // 1024} KiB at once; offset and limit give other parts. Lines in \
+most {lines} lines or {kib} KiB at once; offset and limit give other parts. Lines in \
 square brackets before and after it are notes, not text of the file."""
 
 
@@ -40,15 +41,17 @@ class ReadFileTool:
 
     kind: ToolKind = "read"
 
-    def __init__(self, workspace: Workspace, files: FilePort) -> None:
+    def __init__(self, workspace: Workspace, files: FilePort, *, limits: OutputLimits | None = None) -> None:
         self._workspace = workspace
         self._files = files
-        self.spec = ToolSpec("read_file", _DESCRIPTION, schema_of(ReadFileArguments))
+        self._limits = limits or OutputLimits()
+        told = _DESCRIPTION.format(lines=self._limits.lines, kib=self._limits.size // 1024)
+        self.spec = ToolSpec("read_file", told, schema_of(ReadFileArguments))
 
     def bind(self, arguments: JsonObject) -> ReadFileInvocation:
         values = validate(ReadFileArguments, arguments)
         place = locate(self._workspace, values.path)
-        return ReadFileInvocation(self._files, place, values.offset, values.limit)
+        return ReadFileInvocation(self._files, place, values.offset, values.limit, self._limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class ReadFileInvocation:
     place: Place
     offset: int
     limit: int
+    limits: OutputLimits
     command: None = None
 
     @property
@@ -90,7 +94,8 @@ class ReadFileInvocation:
         first = self.offset
         if first > max(len(lines), 1):
             raise ToolError(f"{self.place.shown} has {len(lines)} lines, so none with the number {first}.")
-        cut = head_of("".join(lines[first - 1 : first - 1 + self.limit]), lines=MAX_LINES)
+        wanted = "".join(lines[first - 1 : first - 1 + self.limit])
+        cut = head_of(wanted, lines=self.limits.lines, size=self.limits.size)
         last = first + cut.lines - 1
         self.files.note_read(file, first, last)
         shown = sendable(cut.text)

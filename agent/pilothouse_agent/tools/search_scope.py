@@ -24,6 +24,8 @@ class SearchScope:
     roots: tuple[str, ...]
     named: bool
     """They were named by the model; otherwise they are all folders of the workspace."""
+    shown: str = ""
+    """For people and the model: ` in src`, or nothing for the whole workspace."""
 
     @property
     def footprint(self) -> Footprint:
@@ -32,11 +34,6 @@ class SearchScope:
     @property
     def locations(self) -> tuple[Location, ...]:
         return tuple(Location(root) for root in self.roots) if self.named else ()
-
-    @property
-    def shown(self) -> str:
-        """For people and the model: ` in src`, or nothing for the whole workspace."""
-        return "".join(f" in {self.workspace.display(root)}" for root in self.roots) if self.named else ""
 
     def shown_path(self, path: str) -> str:
         """A found path as other tools take it. Blocks when there are several folders."""
@@ -68,11 +65,12 @@ class SearchScope:
 
 
 def resolved_scope(workspace: Workspace, path: str | None) -> SearchScope:
-    """Raises `InvalidArguments` when the path cannot be understood."""
+    """Raises `InvalidArguments` when the path cannot be understood. Blocks."""
     if not path:
         return SearchScope(workspace, _outermost(workspace.folders), named=False)
     try:
-        return SearchScope(workspace, (workspace.real(path),), named=True)
+        root = workspace.real(path)
+        return SearchScope(workspace, (root,), named=True, shown=f" in {workspace.display(root)}")
     except ToolError as error:
         raise InvalidArguments((Violation("path", str(error)),)) from error
 
