@@ -97,6 +97,12 @@ class MessageUpdateEvent(EventBase):
     delta: DeltaModel
 
 
+class BlockPlaceModel(Wire):
+    message_id: str
+    block: int
+    """Index in the message's content."""
+
+
 class MessageModel(MessageHead):
     content: list[JsonDict]
     """Blocks of type text, thinking, toolCall and image."""
@@ -114,6 +120,8 @@ class MessageModel(MessageHead):
     is_error: bool | None = None
     name: str | None = None
     """Custom messages: what they are."""
+    left_out: list[BlockPlaceModel] | None = None
+    """Custom messages: blocks of earlier messages in whose place this message's text stands from here on."""
 
 
 class MessageEndEvent(EventBase):

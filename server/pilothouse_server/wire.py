@@ -133,7 +133,8 @@ def message_to_wire(message: m.Message) -> WireDict:
                 "isError": message.is_error,
             }
         case m.CustomMessage():
-            return common | {"name": message.name}
+            left_out = [{"messageId": place.message_id, "block": place.block} for place in message.left_out]
+            return common | _present(name=message.name, leftOut=left_out or None)
 
 
 def _role(message: m.Message) -> m.Role:

@@ -159,3 +159,17 @@ def test_every_kind_of_content_has_a_size() -> None:
     asked = AssistantMessage("a", (ToolCall("c", "tool", None, "x" * 36),), NOW, "m", "toolUse")
 
     assert [estimate_tokens(message) for message in (image, thought, asked)] == [1504, 14, 14]
+
+
+@pytest.mark.covers("R222")
+async def test_what_is_sent_of_custom_messages_is_the_very_same_each_time_however_many_there_are() -> None:
+    b = bench(says("1"), says("2"))
+    for number in range(1000):
+        b.agent.append_custom("note", f"note {number}", for_model=True)
+
+    await b.run("one")
+    await b.run("two")
+
+    first, second = (request.messages for request in b.model.requests)
+    assert len(first) == 1001
+    assert [id(message) for message in second[:1001]] == [id(message) for message in first]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Literal, TypeAlias
@@ -12,6 +12,7 @@ from pilothouse_agent.kernel.json_types import JsonObject
 __all__ = [
     "AssistantBlock",
     "AssistantMessage",
+    "BlockPlace",
     "CustomMessage",
     "ErrorInfo",
     "ErrorKind",
@@ -19,6 +20,7 @@ __all__ = [
     "Message",
     "MessageStop",
     "ModelMessage",
+    "RefusedBlock",
     "Role",
     "TextBlock",
     "ThinkingBlock",
@@ -119,6 +121,16 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedBlock:
+    """A content block that the provider does not take, as far as its words tell which."""
+
+    message_id: str | None = None
+    """None: some image of the request."""
+    block: int | None = None
+    """Its index in the message's content; None: some image of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorInfo:
     """Why a request or a run failed: a sentence for people, a kind for programs."""
 
@@ -128,6 +140,8 @@ class ErrorInfo:
     status: int | None = None
     retry_after: float | None = None
     """Seconds the provider asked us to wait."""
+    refused: RefusedBlock | None = None
+    """Set when the request can succeed without a block of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +179,13 @@ class ToolResultMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockPlace:
+    message_id: str
+    block: int
+    """Index in the message's content."""
+
+
+@dataclass(frozen=True, slots=True)
 class CustomMessage:
     """A message that neither user nor model wrote: instructions of the kernel, notes of the application."""
 
@@ -172,9 +193,18 @@ class CustomMessage:
     content: tuple[UserBlock, ...]
     time: datetime
     name: str
-    """What it is: resume, guard, stopHook, compaction, or the application's own word."""
+    """What it is: resume, guard, stopHook, compaction, leftOut, or the application's own word."""
     for_model: bool = False
     """Whether the built-in conversion sends it to the model (as a user message) or leaves it out."""
+    left_out: tuple[BlockPlace, ...] = ()
+    """Blocks of earlier messages in whose place this message's text stands from here on."""
+    as_user: UserMessage | None = field(init=False, repr=False, compare=False)
+    """What is sent of it when it is `for_model`: one object, since providers know by that what they have
+    already written."""
+
+    def __post_init__(self) -> None:
+        sent = UserMessage(self.id, self.content, self.time) if self.for_model else None
+        object.__setattr__(self, "as_user", sent)
 
 
 ModelMessage: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage

@@ -9,15 +9,19 @@ from pilothouse_agent.kernel.abort import Aborted, AbortSignal, bounded
 from pilothouse_agent.kernel.builder import MessageBuilder
 from pilothouse_agent.kernel.bus import EventBus
 from pilothouse_agent.kernel.compact import Compacting
-from pilothouse_agent.kernel.events import MessageEnd, MessageStart, RetryScheduled
+from pilothouse_agent.kernel.events import MessageEnd, MessageStart, Notice, RetryScheduled
 from pilothouse_agent.kernel.hooks import HookRunner
+from pilothouse_agent.kernel.left_out import places_of, refusal_note
 from pilothouse_agent.kernel.messages import (
     AssistantMessage,
+    BlockPlace,
     CustomMessage,
     ErrorInfo,
     MessageStop,
+    RefusedBlock,
     TextBlock,
     Usage,
+    UserBlock,
 )
 from pilothouse_agent.kernel.parts import AgentConfig, AgentParts
 from pilothouse_agent.kernel.ports import Tool
@@ -84,6 +88,8 @@ class ReplyMaker:
         self._retries = 0
         """Since the last finished message, also across turns (L7)."""
         self._overflowed = False
+        self._refusals = 0
+        """Of blocks, since the last finished message."""
 
     async def make(self) -> Reply:
         """Ask until there is a message to go on with, or a reason to end the run."""
@@ -97,7 +103,7 @@ class ReplyMaker:
             match answer.terminal:
                 case Finished():
                     self._overflowed = False
-                    self._retries = 0
+                    self._retries = self._refusals = 0
                     return await self._finish(answer, answer.terminal, tools)
                 case Failed(error):
                     if answer.builder.visible:
@@ -176,7 +182,8 @@ class ReplyMaker:
         self._resumes += 1
         has_text = answer.builder.text_visible
         message = await self._store(answer, "interrupted", usage=failed.usage, error=error)
-        return Reply(message, tools, resume=(self._resume_message(),) if has_text else ())
+        resume = (self._custom("resume", (TextBlock(_RESUME),), for_model=True),) if has_text else ()
+        return Reply(message, tools, resume=resume)
 
     async def _aborted(self, answer: _Answer, tools: tuple[Tool, ...]) -> Reply:
         if not answer.started:
@@ -192,11 +199,27 @@ class ReplyMaker:
                 return False
             self._overflowed = True
             return await self._compacting.run("overflow")
+        if error.refused is not None:
+            return await self._leave_out(error.refused, error.message)
         delay = self._parts.retry.delay(self._retries + 1, error)
         if delay is None:
             return False
         self._retries += 1
         await self._wait(delay, error)
+        return not self._signal.aborted
+
+    async def _leave_out(self, refused: RefusedBlock, reason: str) -> bool:
+        """Put a note in the place of what the provider refuses; whether there was anything."""
+        self._refusals += 1
+        places = places_of(self._transcript.messages, refused, attempt=self._refusals)
+        if not places:
+            return False
+        record = self._custom("leftOut", refusal_note(reason), left_out=places)
+        self._transcript.append(record)
+        await self._bus.publish(MessageStart(record.id, "custom"))
+        await self._bus.publish(MessageEnd(record))
+        text = f"The provider of the model refused {_counted(len(places))}, left out from now on: {reason}"
+        await self._bus.publish(Notice("warning", text, "blockRefused"))
         return not self._signal.aborted
 
     async def _wait(self, delay: float, error: ErrorInfo) -> None:
@@ -244,14 +267,16 @@ class ReplyMaker:
         new_id = self._parts.new_id
         return MessageBuilder(new_id("msg"), taken=self._transcript.call_ids, new_id=lambda: new_id("call"))
 
-    def _resume_message(self) -> CustomMessage:
-        return CustomMessage(
-            self._parts.new_id("msg"),
-            (TextBlock(_RESUME),),
-            self._parts.clock.now(),
-            "resume",
-            for_model=True,
-        )
+    def _custom(
+        self,
+        name: str,
+        content: tuple[UserBlock, ...],
+        *,
+        for_model: bool = False,
+        left_out: tuple[BlockPlace, ...] = (),
+    ) -> CustomMessage:
+        parts = self._parts
+        return CustomMessage(parts.new_id("msg"), content, parts.clock.now(), name, for_model, left_out)
 
 
 def _final(error: ErrorInfo) -> ErrorInfo:
@@ -259,3 +284,7 @@ def _final(error: ErrorInfo) -> ErrorInfo:
     if error.retry_after is None:
         return error
     return replace(error, message=f"{error.message} (retry after {error.retry_after:g} s)")
+
+
+def _counted(blocks: int) -> str:
+    return "a block of the conversation" if blocks == 1 else f"{blocks} blocks of the conversation"

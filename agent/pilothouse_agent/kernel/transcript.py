@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import lru_cache
 
+from pilothouse_agent.kernel.left_out import without_blocks
 from pilothouse_agent.kernel.messages import (
     AssistantMessage,
     CustomMessage,
@@ -16,7 +16,6 @@ from pilothouse_agent.kernel.messages import (
     ThinkingBlock,
     ToolCall,
     ToolResultMessage,
-    UserMessage,
 )
 
 __all__ = ["INTERRUPTED", "Transcript", "convert", "estimate_tokens", "repair"]
@@ -55,6 +54,9 @@ class Transcript:
 
     def append(self, message: Message) -> None:
         self.messages.append(message)
+        if isinstance(message, CustomMessage) and message.left_out:
+            self.messages = without_blocks(self.messages, message)
+            self._forget_view()
         if not isinstance(message, AssistantMessage):
             self.tokens += estimate_tokens(message)
             return
@@ -68,10 +70,13 @@ class Transcript:
     def replace(self, messages: Iterable[Message]) -> None:
         """After a compaction: the size is estimated anew, since old measurements are void (R155)."""
         self.messages = list(messages)
-        self._past = []
-        self._past_size = 0
+        self._forget_view()
         self.unmeasured = True
         self.tokens = sum(estimate_tokens(message) for message in self.messages)
+
+    def _forget_view(self) -> None:
+        self._past = []
+        self._past_size = 0
 
 
 def repair(messages: Sequence[Message]) -> list[Message]:
@@ -101,15 +106,9 @@ def convert(messages: Iterable[Message]) -> list[ModelMessage]:
     for message in messages:
         if not isinstance(message, CustomMessage):
             converted.append(message)
-        elif message.for_model:
-            converted.append(_as_user(message))
+        elif message.as_user is not None:
+            converted.append(message.as_user)
     return converted
-
-
-@lru_cache(maxsize=64)
-def _as_user(message: CustomMessage) -> UserMessage:
-    """The very same one for each request, since providers know by that what they have already written."""
-    return UserMessage(message.id, message.content, message.time)
 
 
 def estimate_tokens(message: Message) -> int:
