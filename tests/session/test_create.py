@@ -15,8 +15,9 @@ from pilothouse_agent.kernel.messages import TextBlock, ToolResultMessage, text_
 from pilothouse_agent.models.scripted import ScriptedModel
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.agent_session import AgentSession
-from pilothouse_agent.session.create import TOOL_NAMES, SessionOptions, create_session
+from pilothouse_agent.session.create import SessionOptions, create_session
 from pilothouse_agent.session.settings import Settings
+from pilothouse_agent.session.tool_names import TOOL_NAMES
 from support.kernel import soon
 from support.recorder import Recorder
 

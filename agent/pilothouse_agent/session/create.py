@@ -32,6 +32,7 @@ from pilothouse_agent.session.places import changes_file
 from pilothouse_agent.session.prompt import Environment, PromptMaker
 from pilothouse_agent.session.recording import RunRecorder
 from pilothouse_agent.session.settings import Settings
+from pilothouse_agent.session.tool_names import OPTIONAL_TOOL_NAMES, TOOL_NAMES
 from pilothouse_agent.tools.background import BackgroundProcesses
 from pilothouse_agent.tools.bash import BashTool
 from pilothouse_agent.tools.complete_step import CompleteStepTool
@@ -50,24 +51,7 @@ from pilothouse_agent.tools.todo_write import TodoWriteTool
 from pilothouse_agent.tools.todos import TodoList
 from pilothouse_agent.tools.write_file import WriteFileTool
 
-__all__ = ["OPTIONAL_TOOL_NAMES", "TOOL_NAMES", "SessionOptions", "create_session"]
-
-TOOL_NAMES = (
-    "read_file",
-    "write_file",
-    "edit_file",
-    "move_file",
-    "delete_file",
-    "glob_file",
-    "grep",
-    "bash",
-    "todo_write",
-    "complete_step",
-)
-"""What every session has."""
-
-OPTIONAL_TOOL_NAMES = ("diagnostics", "ask_user")
-"""What only some clients make possible; rules may name them all the same."""
+__all__ = ["SessionOptions", "create_session"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,21 @@ from pathlib import Path
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.models.provider_config import is_variable
 from pilothouse_agent.permissions.layers import Layer
+from pilothouse_agent.session.dotted_keys import merged_objects
 
-__all__ = ["without_exposed_keys", "without_keys"]
+__all__ = ["with_entries", "without_exposed_keys", "without_keys"]
 
 _OTHERS_READ = stat.S_IRWXG | stat.S_IRWXO
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def with_entries(far: JsonObject, near: JsonObject) -> JsonObject:
+    """The entries of two layers. One that names an address takes nothing over from the farther layer:
+    the key there was not meant for it."""
+    replaced: JsonObject = {
+        name: {} for name, entry in near.items() if isinstance(entry, dict) and "baseUrl" in entry
+    }
+    return merged_objects({**far, **replaced}, near)
 
 
 def without_keys(providers: JsonObject, layer: Layer) -> tuple[JsonObject, list[str]]:

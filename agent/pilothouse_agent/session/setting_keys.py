@@ -14,6 +14,7 @@ from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.request import ThinkingLevel
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.suggestions import did_you_mean
+from pilothouse_agent.session.dotted_keys import merged_objects, nested, parts_below
 
 __all__ = [
     "KEYS",
@@ -133,6 +134,7 @@ _KEYS = (
     Key("hooks", _object),
 )
 KEYS: Mapping[str, Key] = {key.name: key for key in _KEYS}
+_OBJECTS = frozenset(key.name for key in _KEYS if key.read is _object)
 _SECTIONS = frozenset(name.partition(".")[0] for name in KEYS if "." in name)
 _MODEL_IN_SECTION = "model.id"
 """A file that has a section `model` cannot have a key `model` as well."""
@@ -147,12 +149,28 @@ def read_value(key: Key, value: JsonValue) -> Any:
 
 
 def flattened(values: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
-    """Dotted keys and their values; sections are taken apart, null is left out."""
+    """Dotted keys and their values; sections are taken apart, null is left out.
+
+    What is said of a setting that is an object, whole or by dotted keys below it, comes as one.
+    """
+    objects: dict[str, JsonObject] = {}
+    for name, value in _flattened(values):
+        top, below = name.partition(".")[0], parts_below(name)
+        if top not in _OBJECTS or not (below or isinstance(value, dict)):
+            yield name, value
+            continue
+        said = nested(below, value) if below else value
+        assert isinstance(said, dict)
+        objects[top] = merged_objects(objects.get(top, {}), said)
+    yield from objects.items()
+
+
+def _flattened(values: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
     for name, value in values.items():
         if value is None:
             continue
         if name in _SECTIONS and isinstance(value, dict):
-            for inner, inner_value in flattened(value):
+            for inner, inner_value in _flattened(value):
                 yield _without_alias(f"{name}.{inner}"), inner_value
         else:
             yield _without_alias(name), value
@@ -174,7 +192,11 @@ def from_environment(environment: Mapping[str, str]) -> tuple[JsonObject, list[s
             continue
         spelt = variable[len(_ENVIRONMENT_PREFIX) :].upper()
         name = by_variable.get(spelt)
-        if name is None:
+        above = by_variable.get(spelt.partition("_")[0])
+        if name is None and above in _OBJECTS:
+            whole = _ENVIRONMENT_PREFIX + spelt.partition("_")[0]
+            problems.append(f"{variable}: a variable cannot name what is in {above}; give {whole} as JSON.")
+        elif name is None:
             problems.append(f"{variable}: there is no such setting.{did_you_mean(spelt, by_variable)}")
         else:
             values[name] = _from_text(KEYS[name], text)
@@ -182,12 +204,17 @@ def from_environment(environment: Mapping[str, str]) -> tuple[JsonObject, list[s
 
 
 def parse_assignment(text: str) -> tuple[str, JsonValue]:
-    """`run.maxTurns=5` as key and value. Raises `ValueError` with a sentence."""
+    """`run.maxTurns=5` as key and value. Raises `ValueError` with a sentence.
+
+    `providers.local.baseUrl=…` reaches into an object; what it holds is judged by `complaints`.
+    """
     name, equals, value_text = text.partition("=")
     name = name.strip()
     if not equals:
         raise ValueError(f"{text}: expected KEY=VALUE, for example run.maxTurns=5.")
     key = KEYS.get(name)
+    if key is None and name.partition(".")[0] in _OBJECTS and parts_below(name):
+        return name, _json_or_text(value_text)
     if key is None:
         raise ValueError(unknown_key(name))
     value = _from_text(key, value_text)
@@ -221,8 +248,10 @@ def _without_alias(name: str) -> str:
 
 
 def _from_text(key: Key, text: str) -> JsonValue:
-    if key.textual:
-        return text.strip()
+    return text.strip() if key.textual else _json_or_text(text)
+
+
+def _json_or_text(text: str) -> JsonValue:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -12,13 +12,16 @@ from pilothouse_agent.kernel.retry import BackOff
 from pilothouse_agent.kernel.settings import RunSettings
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.layers import Layer, PermissionSource
-from pilothouse_agent.session.provider_entries import without_keys
+from pilothouse_agent.session.provider_entries import with_entries, without_keys
 from pilothouse_agent.session.setting_keys import KEYS, flattened, read_value, unknown_key
 
 __all__ = ["Settings", "merged"]
 
 QueueMode = Literal["one", "all"]
 ClosedFiles = Literal["auto", "editor", "disk"]
+
+_WITHOUT_EFFECT = {"hooks": "this version runs none, so it has no effect."}
+"""Settings that are known and do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,8 @@ class Settings:
                     taken, refused = without_keys(taken, layer)
                     problems += refused
                 changes[key.field] = self._taken(key.field, taken, layer, guarded=guarded)
+                if name in _WITHOUT_EFFECT:
+                    problems.append(f"{name}: {_WITHOUT_EFFECT[name]}")
             except ValueError as error:
                 problems.append(f"{name}: {error} {self._kept(key.field)}")
         return replace(self, **changes), problems
@@ -129,7 +134,7 @@ class Settings:
         if field == "permissions":
             return (*self._permissions_without(layer), PermissionSource(layer, value))
         if field == "providers":
-            return {**(self.providers or {}), **value}
+            return with_entries(self.providers or {}, value)
         return value
 
     def _permissions_without(self, layer: Layer) -> list[PermissionSource]:
