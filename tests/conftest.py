@@ -1,4 +1,4 @@
-"""What all tests share: slow ones last, the event loop never blocked by our own code."""
+"""What all tests share: slow ones and real editors last, the event loop never blocked by our own code."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ import pytest
 from blockbuster import BlockBuster, blockbuster_ctx
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--full-counts",
+        action="store_true",
+        help="real editors: as many edits and rounds as the promises are about, not the few of every day",
+    )
+
+
 def pytest_configure() -> None:
     # Whoever starts the tests may have some ignored (nohup and `&` do), and children would inherit that.
     for number, heard in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
@@ -17,7 +25,7 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
+    items.sort(key=lambda item: [item.get_closest_marker(name) is not None for name in ("editor", "slow")])
 
 
 @pytest.fixture(autouse=True)

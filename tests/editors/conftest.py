@@ -14,6 +14,12 @@ from support.plugin_editor import PluginEditor, beside_plugin
 
 
 @pytest.fixture
+def full_counts(request: pytest.FixtureRequest) -> bool:
+    """Whether to run as many edits and rounds as the promises are about."""
+    return bool(request.config.getoption("--full-counts"))
+
+
+@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "ws"
     folder.mkdir()

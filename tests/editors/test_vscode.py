@@ -1,0 +1,64 @@
+"""Somebody types in a real VS Code while the agent edits the same document."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.vscode import VSCode, vscode
+from support.wire_models import Turn, call
+
+pytestmark = [pytest.mark.slow, pytest.mark.editor, pytest.mark.timeout(300)]
+
+
+def edits(count: int) -> list[Turn]:
+    """Of one line each, a moment apart."""
+    changes = [{"old_text": f"line {k} ", "new_text": f"LINE<{k}> "} for k in range(count)]
+    return [
+        {
+            "text": "Next.",
+            "delayMs": 60,
+            "calls": [call(f"c{k}", "edit_file", path="open.txt", edits=[change])],
+        }
+        for k, change in enumerate(changes)
+    ]
+
+
+def typed_until_the_run_ends(editor: VSCode, *, a_second: float) -> str:
+    typed = ""
+    while not editor.run("return ended.length"):
+        word = f" w{len(typed)}"
+        editor.keys(word, a_second=a_second)
+        typed += word
+        assert len(typed) < 10_000, "the run does not end"
+    return typed
+
+
+@pytest.mark.covers("R283")
+@pytest.mark.parametrize("a_second", [8, 16])
+def test_every_edit_is_made_and_every_key_stands(tmp_path: Path, a_second: float, full_counts: bool) -> None:
+    count = 200 if full_counts else 60
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    lines = "".join(f"line {k} \U0001f680 café end\n" for k in range(count))
+    (project / "open.txt").write_text(lines, encoding="utf-8")
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"turns": [*edits(count), {"text": "Done."}]}), encoding="utf-8")
+    variables = {
+        "PILOTHOUSE_MODEL": f"scripted/{script}",
+        "PILOTHOUSE_SET_MODE": "edits",
+        "PILOTHOUSE_SET_RUN_MAXTURNS": str(count + 1),
+    }
+
+    with vscode(project, home=tmp_path / "home", variables=variables) as editor:
+        editor.open(project / "open.txt")
+        editor.press("Control+End")
+        editor.prompt("Renumber the lines.")
+        typed = typed_until_the_run_ends(editor, a_second=a_second)
+
+        made = "".join(f"LINE<{k}> \U0001f680 café end\n" for k in range(count))
+        editor.until(f"vscode.window.activeTextEditor.document.getText() === {json.dumps(made + typed)}", 5)
+        assert editor.run("return ended") == ["completed"]
+        assert (project / "open.txt").read_text(encoding="utf-8") == lines
