@@ -8,18 +8,15 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
-from pilothouse_agent.permissions.rules import Layer
-from pilothouse_agent.session.setting_keys import from_environment
-from pilothouse_agent.session.settings import Settings, merged
 from pilothouse_server import method_names as names
 from pilothouse_server.editor_side import EditorSide
 from pilothouse_server.handshake import Client
-from pilothouse_server.headless import CLIENT_NAME
 from pilothouse_server.methods import register_methods
 from pilothouse_server.model_methods import register_model_methods
 from pilothouse_server.plain_door import PlainDoor
 from pilothouse_server.protocol import ClientFeatures
 from pilothouse_server.sessions import Sessions
+from pilothouse_server.settings_sources import SettingsSources
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.typed import Methods
 from pilothouse_server.undo_methods import register_undo_methods
@@ -38,15 +35,19 @@ class AgentSide(Methods):
         client: Client,
         editor: EditorSide,
         environment: Mapping[str, str],
-        user_settings: JsonObject,
+        user_settings: tuple[JsonObject, list[str]],
     ) -> None:
+        """`user_settings` are those of the user's file, and what is wrong with it."""
         super().__init__()
+        self._rpc = rpc
         self._client = client
-        self._environment = environment
-        self._user_settings = user_settings
+        self._sources = SettingsSources(client, environment, *user_settings)
+        self._told: set[str] = set()
+        settings, complaints = self._sources.read({})
         self.sessions = Sessions(
             rpc,
-            settings=self._settings({}),
+            settings=settings,
+            complaints=complaints,
             environment=environment,
             client=client,
             editor=editor,
@@ -66,22 +67,21 @@ class AgentSide(Methods):
 
     def configure(self, values: Mapping[str, JsonValue]) -> None:
         """Take the editor's configuration: for new sessions, and for the next runs of those that are open."""
-        self.sessions.configure(self._settings(values))
+        self.sessions.configure(*self._sources.read(values))
+        self._tell()
 
     async def close(self, limit: float) -> None:
         await self.sessions.close(limit)
         self._door.close()
 
-    def _settings(self, configuration: Mapping[str, JsonValue]) -> Settings:
-        """All layers together; what is wrong in them is logged and never stops the server."""
-        from_variables, complaints = from_environment(self._environment)
-        declared = {**configuration, **self._client.settings}
-        near = Layer.COMMAND_LINE if self._client.name == CLIENT_NAME else Layer.EDITOR
-        layers = {Layer.USER: self._user_settings, Layer.ENVIRONMENT: from_variables, near: declared}
-        settings, problems = merged(layers, trusted=False)
-        for problem in (*complaints, *problems):
-            logger.warning("%s", problem)
-        return settings
+    def _tell(self) -> None:
+        """What is wrong with the settings, to editors that hear of no events."""
+        new = [said for said in self.sessions.complaints if said not in self._told]
+        self._told.update(new)
+        if new and not self._client.wants_events:
+            # One line: stock editors stop and ask for a key where a message has several.
+            more = f" ({len(new) - 1} more in the log)" if len(new) > 1 else ""
+            self._rpc.notify(names.SHOW_MESSAGE, {"type": 2, "message": f"Pilothouse: {new[0]}{more}"})
 
 
 def _features(client: Client) -> ClientFeatures:

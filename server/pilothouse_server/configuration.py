@@ -28,10 +28,26 @@ class Configuration:
         self.values: Json = {}
         self._rpc = rpc
         self._asks = client.can("workspace", "configuration")
+        self._registers = client.can_register("workspace", "didChangeConfiguration")
         self._asked = 0
 
-    async def pull(self) -> None:
-        """Of several at a time, the one that was begun last counts."""
+    async def register(self) -> None:
+        """Ask the client to tell of changes, which some do only then; only after `initialized`."""
+        if not self._registers:
+            return
+        registration = {
+            "id": "pilothouse-settings",
+            "method": names.CONFIGURATION_CHANGED,
+            "registerOptions": {"section": _SECTION},
+        }
+        try:
+            await self._rpc.request(names.REGISTER, {"registrations": [registration]}, limit=_LIMIT)
+        except (RequestFault, TimeoutError, ClientGone) as error:
+            logger.warning("The client does not tell of changed settings: %s", error or "no answer")
+
+    async def pull(self, pushed: Json | None = None) -> None:
+        """Of several at a time, the one that was begun last counts. What was `pushed` holds where the
+        client gives no object."""
         if not self._asks:
             return
         self._asked += 1
@@ -46,14 +62,15 @@ class Configuration:
             return
         if turn == self._asked:
             listed = cast("list[Any]", answers) if isinstance(answers, list) else []
-            self.values = _object(next(iter(listed), None))
+            given = next(iter(listed), None)
+            self.values = _object(pushed if pushed is not None and not isinstance(given, dict) else given)
 
     async def changed(self, params: Json) -> None:
         """The client says that its settings have changed, with or without them."""
-        if self._asks:
-            await self.pull()
-        elif (pushed := _object(params.get("settings")).get(_SECTION)) is not None:
+        pushed = _object(params.get("settings")).get(_SECTION)
+        if pushed is not None:
             self.values = _object(pushed)
+        await self.pull(None if pushed is None else _object(pushed))
 
 
 def _object(value: Any) -> Json:

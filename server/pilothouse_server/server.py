@@ -7,7 +7,7 @@ import gc
 import importlib
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pilothouse_server import __version__, handshake
@@ -93,12 +93,17 @@ class Server:
         self._may_ask = True
         if self._editor is not None:
             self._editor.start(self.rpc)
+        if self._configuration is not None:
+            self._in_background(self._configuration.register())
         if self._agent is not None:
             self.configuration_changed({})
         self._loaded("agent", self._load_agent)
 
     def configuration_changed(self, params: Json) -> None:
-        task = asyncio.create_task(self._reconfigure(params))
+        self._in_background(self._reconfigure(params))
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
@@ -122,7 +127,7 @@ class Server:
         assert self._client is not None
         assert self._configuration is not None
         assert self._editor is not None
-        settings = await asyncio.to_thread(places.user_settings, os.environ)
+        settings = await asyncio.to_thread(places.read_user_settings, os.environ)
         agent: AgentSide = module.AgentSide(self.rpc, self._client, self._editor, os.environ, settings)
         if self._may_ask:
             await self._configuration.pull()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.dotenv import read_dotenv
@@ -18,17 +18,30 @@ __all__ = ["SessionModels"]
 
 logger = logging.getLogger(__name__)
 
+_MOST_REASONS = 3
+"""Complaints about the settings in one error."""
+
 
 class SessionModels:
-    def __init__(self, environment: Mapping[str, str], settings: Settings) -> None:
+    def __init__(
+        self, environment: Mapping[str, str], settings: Settings, complaints: Sequence[str] = ()
+    ) -> None:
+        """`complaints`: what is wrong with the settings otherwise."""
         self.shared: ModelRegistry = default_registry(environment, timeouts=_limits(settings))
         """As all may use them."""
         self._environment = environment
         self._settings = settings
+        self._complaints = tuple(complaints)
+        self._problems: tuple[str, ...] = ()
         self._configure()
 
-    def configure(self, settings: Settings) -> None:
-        before, self._settings = self._settings, settings
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """What is wrong with the settings, the providers in them included."""
+        return (*self._complaints, *self._problems)
+
+    def configure(self, settings: Settings, complaints: Sequence[str] = ()) -> None:
+        before, self._settings, self._complaints = self._settings, settings, tuple(complaints)
         if (settings.providers, _limits(settings)) != (before.providers, _limits(before)):
             self._configure()
 
@@ -49,27 +62,28 @@ class SessionModels:
             text = (
                 "No model is chosen. Name one in the request, in the setting `model`, or in PILOTHOUSE_MODEL."
             )
-            raise fault(protocol.UNKNOWN_MODEL, text)
+            raise self._refusal(Unusable("unknownModel", text))
         problem = self.shared.problem(chosen)
         if problem is not None and problem.kind == "unknownModel":
-            raise _refusal(problem)
+            raise self._refusal(problem)
         return chosen
 
     def refuse_unusable(self, model: str, models: ModelRegistry) -> None:
         """Raises the fault that says why no request to this one of `models` can succeed."""
         if (problem := models.problem(model)) is not None:
-            raise _refusal(problem)
+            raise self._refusal(problem)
 
     def _configure(self) -> None:
         configs, problems = read_providers(self._settings.providers or {}, self._environment)
         self.shared.configure(configs, _limits(self._settings))
-        for problem in problems:
-            logger.warning("In the settings, %s", problem)
+        self._problems = tuple(f"In the settings, {problem}" for problem in problems)
+        for problem in self._problems:
+            logger.warning("%s", problem)
 
-
-def _refusal(problem: Unusable) -> RequestFault:
-    unknown = problem.kind == "unknownModel"
-    return fault(protocol.UNKNOWN_MODEL if unknown else protocol.NO_CREDENTIALS, problem.message)
+    def _refusal(self, problem: Unusable) -> RequestFault:
+        """With what is wrong in the settings, which may be why."""
+        kind = protocol.UNKNOWN_MODEL if problem.kind == "unknownModel" else protocol.NO_CREDENTIALS
+        return fault(kind, " ".join([problem.message, *self.complaints[:_MOST_REASONS]]))
 
 
 def _limits(settings: Settings) -> Timeouts:

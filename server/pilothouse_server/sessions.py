@@ -67,12 +67,14 @@ class Sessions:
         client: Client,
         editor: EditorSide,
         features: protocol.ClientFeatures,
+        complaints: Sequence[str] = (),
     ) -> None:
+        """`complaints`: what is wrong with the settings."""
         self.epoch = secrets.token_hex(4)
         self.settings = settings
         self._rpc = rpc
         self._environment = environment
-        self._models = SessionModels(environment, settings)
+        self._models = SessionModels(environment, settings, complaints)
         self._client = client
         self._profile = profile_of(client)
         self._features = features
@@ -180,8 +182,7 @@ class Sessions:
             session.agent.subscribe(progress)
         self._open[session_id] = _Open(session, models, stream, progress)
         models.warm_up(chosen)
-        for complaint in complaints:
-            session.agent.notify(Notice("warning", complaint, "settings"))
+        _complain(session, [*self.complaints, *complaints])
         self._tell_route(self._open[session_id])
         return session
 
@@ -224,12 +225,19 @@ class Sessions:
                 logger.error("A session could not be closed", exc_info=outcome)
         await self.models.aclose()
 
-    def configure(self, settings: Settings) -> None:
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """What is wrong with the settings; each session tells it as notices."""
+        return self._models.complaints
+
+    def configure(self, settings: Settings, complaints: Sequence[str] = ()) -> None:
         """For new sessions, and for the next runs of those that are open."""
-        self._models.configure(settings)
+        before = self.complaints
+        self._models.configure(settings, complaints)
         self.settings = settings
         for entry in self._open.values():
             entry.session.configure(settings)
+            _complain(entry.session, [said for said in self.complaints if said not in before])
             self._tell_route(entry)
 
     def refuse_unusable(self, model: str, session_id: str) -> None:
@@ -261,6 +269,11 @@ class Sessions:
         if self._profile.asks_by_message:
             return MessageApprover(self._rpc, self._one_message)
         return CommandApprover() if by_commands else None
+
+
+def _complain(session: AgentSession, complaints: Sequence[str]) -> None:
+    for complaint in complaints:
+        session.agent.notify(Notice("warning", complaint, "settings"))
 
 
 def _mode(name: str) -> ApprovalMode:

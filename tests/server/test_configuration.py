@@ -154,3 +154,53 @@ def test_settings_that_are_pushed_count_where_they_cannot_be_asked_for(
     client.notify(CHANGED)
 
     assert (pushed, model(client, tmp_path, 2)) == (models[0], models[0])
+
+
+@pytest.mark.covers("R252")
+def test_a_change_that_is_pushed_counts_over_what_was_said_at_the_start(
+    client: RawClient, tmp_path: Path, models: list[str]
+) -> None:
+    introduced(client, {}, {"settings": {"model": models[0], "run": {"maxTurns": 7}}})
+    client.notify("initialized")
+    before = model(client, tmp_path, 1)
+    client.notify(CHANGED, settings={"pilothouse": {"model": models[1]}})
+    pushed = model(client, tmp_path, 2)
+    client.notify(CHANGED, settings={"pilothouse": {"model": {"id": models[2]}}})
+
+    assert (before, pushed, model(client, tmp_path, 3)) == tuple(models)
+
+
+@pytest.mark.covers("R252")
+def test_a_client_that_tells_of_changes_only_when_asked_to_is_asked_to(
+    client: RawClient, tmp_path: Path, models: list[str]
+) -> None:
+    introduced(
+        client,
+        {"workspace": {"configuration": True, "didChangeConfiguration": {"dynamicRegistration": True}}},
+        {"settings": {"model": models[0]}},
+    )
+    client.notify("initialized")
+    registration = client.until(method="client/registerCapability")
+    client.send({"jsonrpc": "2.0", "id": registration["id"], "result": None})
+    give(client, client.until(method=CONFIGURATION), None)
+    before = model(client, tmp_path, 1)
+    client.notify(CHANGED, settings={"pilothouse": {}})
+    give(client, client.until(method=CONFIGURATION), {"model": models[1]})
+
+    assert [
+        (each["method"], each["registerOptions"]) for each in registration["params"]["registrations"]
+    ] == [(CHANGED, {"section": "pilothouse"})]
+    assert (before, model(client, tmp_path, 2)) == (models[0], models[1])
+
+
+@pytest.mark.covers("R252")
+def test_settings_that_come_with_a_change_hold_where_the_client_has_no_other_word(
+    client: RawClient, tmp_path: Path, models: list[str]
+) -> None:
+    introduced(client, CAN_BE_ASKED, {"settings": {"model": models[0]}})
+    client.notify("initialized")
+    give(client, client.until(method=CONFIGURATION), None)
+    client.notify(CHANGED, settings={"pilothouse": {"model": models[1]}})
+    give(client, client.until(method=CONFIGURATION), None)
+
+    assert model(client, tmp_path) == models[1]

@@ -146,6 +146,8 @@ class AgentSession:
     def configure(self, settings: Settings) -> None:
         """Take changed settings from the next run on."""
         self.agent.configure(settings.for_runs(), settings.for_retries())
+        self.agent.set_queue_mode("steering", settings.queue_steering)
+        self.agent.set_queue_mode("followUp", settings.queue_follow_up)
 
     def abort(self) -> asyncio.Task[AbortOutcome]:
         """End the run, and the one that is about to start; the task ends when that has settled."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping
 from hashlib import sha256
@@ -17,11 +16,8 @@ __all__ = [
     "chat_file",
     "log_file",
     "read_user_settings",
-    "user_settings",
     "user_settings_path",
 ]
-
-logger = logging.getLogger(__name__)
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
@@ -54,14 +50,6 @@ def chat_file(environment: Mapping[str, str], folder: str) -> Path:
     """Where the chat of a folder notes its session."""
     name = sha256(folder.encode("utf-8", "surrogatepass")).hexdigest()
     return log_file(environment).with_name("chats") / name
-
-
-def user_settings(environment: Mapping[str, str]) -> JsonObject:
-    """What the user's file holds; what is wrong with it is logged. Blocks."""
-    values, complaints = read_user_settings(environment)
-    for complaint in complaints:
-        logger.warning("%s", complaint)
-    return values
 
 
 def read_user_settings(environment: Mapping[str, str]) -> tuple[JsonObject, list[str]]:
