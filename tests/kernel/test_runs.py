@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from pilothouse_agent.kernel.agent import Content
-from pilothouse_agent.kernel.events import AgentEnd, AgentStart, MessageUpdate, ToolExecutionStart, TurnEnd
+from pilothouse_agent.kernel.events import (
+    AgentEnd,
+    AgentStart,
+    MessageUpdate,
+    Notice,
+    ToolExecutionStart,
+    TurnEnd,
+)
 from pilothouse_agent.kernel.messages import AssistantMessage, ImageBlock, ThinkingBlock, Usage
 from pilothouse_agent.kernel.request import Delta, Finished, ThinkingData
 from support.kernel import Turn, asks, bench, block, call, echo_tool, fails, says, soon, thinks
@@ -66,6 +73,16 @@ async def test_a_tool_runs_after_the_message_that_asked_for_it_and_its_result_is
         "AE completed",
     ]
     assert b.model.shown == [["U:Hi"], ["U:Hi", "A:Wait [c1]", "R c1:ok"]]
+
+
+@pytest.mark.covers("R253")
+async def test_what_a_provider_has_to_tell_the_user_is_a_notice_and_no_part_of_the_answer() -> None:
+    b = bench([Notice("warning", "NO_PROXY holds nonsense.", "proxy"), *says("Hello")])
+
+    result = await b.run("Hi")
+
+    assert b.lines[5:8] == ["NO proxy", "MS(A)", "MU:Hello"]
+    assert (b.shown, result.text) == (["U:Hi", "A:Hello"], "Hello")
 
 
 @pytest.mark.covers("E1", "K4", "K8")

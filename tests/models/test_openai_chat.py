@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from typing import Any
 
 import pytest
 
 from pilothouse_agent.kernel.messages import ErrorInfo
 from pilothouse_agent.kernel.request import Delta, Finished, StreamEvent, ToolSpec
-from pilothouse_agent.models.connection import Timeouts
-from pilothouse_agent.models.openai_chat import ChatSettings, OpenAIChat
 from support.asking import MakeChat, Seen, ask, failure, model_request, seen, user
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, json_answer, text_chunk
 
@@ -190,17 +187,6 @@ async def test_the_key_is_in_no_message_and_no_log(
     events = [event for _ in range(4) for event in await ask(provider, model_request())]
     assert KEY not in caplog.text
     assert KEY not in repr(events)
-
-
-async def test_a_server_that_is_not_there_is_a_retryable_failure() -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{unused.getsockname()[1]}"
-    provider = OpenAIChat(ChatSettings(address=f"http://{address}/v1"), timeouts=Timeouts(4, 4))
-    error = failure(await ask(provider, model_request()))
-    await provider.aclose()
-    assert (error.kind, error.retryable) == ("connectionLost", True)
-    assert error.message.startswith(f"openai-chat could not be reached at {address}: ")
 
 
 async def test_a_request_that_cannot_be_written_is_a_failure_too(server: ModelServer, chat: MakeChat) -> None:

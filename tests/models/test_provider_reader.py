@@ -38,6 +38,8 @@ def test_every_preset_is_a_whole_entry() -> None:
         for texts in ("baseUrlVariable", "lists"):
             fields.texts(texts)
         fields.flag("local")
+        fields.text("hostVariable")
+        fields.text("start")
         fields.seconds("idleTimeout")
         fields.object("dialect")
         fields.end()
@@ -125,11 +127,12 @@ def test_an_entry_of_a_presets_name_changes_only_what_it_says() -> None:
     [
         ({}, {}, "http://127.0.0.1:11434/v1", "OLLAMA_BASE_URL"),
         ({}, {"OLLAMA_HOST": "box:99"}, "http://box:99/v1", "OLLAMA_HOST"),
-        ({}, {"OLLAMA_HOST": "0.0.0.0"}, "http://127.0.0.1/v1", "OLLAMA_HOST"),
         ({}, {"OLLAMA_HOST": "https://h/", "OLLAMA_BASE_URL": ""}, "https://h/v1", "OLLAMA_HOST"),
         ({}, {"OLLAMA_BASE_URL": "http://h/x", "OLLAMA_HOST": "box"}, "http://h/x", "OLLAMA_BASE_URL"),
         ({"baseUrl": "h:1"}, {"OLLAMA_HOST": "box"}, "http://h:1/v1", "providers.ollama.baseUrl"),
-        ({}, {"OLLAMA_HOST": "[::"}, "[::", "OLLAMA_HOST"),
+        ({"baseUrl": "localhost"}, {}, "http://localhost:11434/v1", "providers.ollama.baseUrl"),
+        ({"baseUrl": "http://h:x/v1"}, {}, "http://h:x/v1", "providers.ollama.baseUrl"),
+        ({"baseUrl": "http://u:p@h"}, {}, "http://u:p@h", "providers.ollama.baseUrl"),
     ],
 )
 def test_the_nearest_address_counts(
@@ -137,6 +140,39 @@ def test_the_nearest_address_counts(
 ) -> None:
     config = _one("ollama", entry, environment)
     assert (config.address, config.address_name, config.needs_key) == (address, named, False)
+
+
+@pytest.mark.covers("R271")
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:11434/v1"),
+        ("localhost", "http://localhost:11434/v1"),
+        ("box", "http://box:11434/v1"),
+        ("0.0.0.0", "http://127.0.0.1:11434/v1"),
+        ("0.0.0.0:8080", "http://127.0.0.1:8080/v1"),
+        ("http://0.0.0.0:8080", "http://127.0.0.1:8080/v1"),
+        (":11434", "http://127.0.0.1:11434/v1"),
+        (":1", "http://127.0.0.1:1/v1"),
+        ("::", "http://127.0.0.1:11434/v1"),
+        ("[::]:99", "http://127.0.0.1:99/v1"),
+        ("::1", "http://[::1]:11434/v1"),
+        ("[::1]", "http://[::1]:11434/v1"),
+        ("[::1]:99", "http://[::1]:99/v1"),
+        (" 'box' ", "http://box:11434/v1"),
+        ("box:words", "http://box:11434/v1"),
+        ("box:70000", "http://box:11434/v1"),
+        ("http://box", "http://box/v1"),
+        ("https://box", "https://box/v1"),
+        ("https://box:8443/", "https://box:8443/v1"),
+        ("http://box:1/ollama/", "http://box:1/ollama/v1"),
+        ("http://box:1/v1", "http://box:1/v1"),
+        ("ollama.com", "https://ollama.com/v1"),
+    ],
+)
+def test_the_host_of_ollama_is_read_as_ollama_reads_it(host: str, address: str) -> None:
+    config = _one("ollama", {}, {"OLLAMA_HOST": host})
+    assert (config.address, config.address_name) == (address, "OLLAMA_HOST")
 
 
 def test_another_address_needs_no_key_unless_one_is_named() -> None:

@@ -250,7 +250,8 @@ async def test_what_nobody_foresaw_is_a_failure_that_shows_no_secret(
     assert server.requests == []
 
 
-async def test_a_provider_that_nobody_listens_at_is_a_retryable_failure(server: ModelServer) -> None:
+@pytest.mark.covers("L7")
+async def test_a_provider_on_this_machine_that_nobody_started_is_not_asked_again(server: ModelServer) -> None:
     asked = [
         OpenAIChat(ChatSettings(address="http://127.0.0.1:1/v1"), timeouts=Timeouts(4, 4)),
         OpenAIResponses(ResponsesSettings(address="http://127.0.0.1:1/v1"), timeouts=Timeouts(4, 4)),
@@ -259,4 +260,4 @@ async def test_a_provider_that_nobody_listens_at_is_a_retryable_failure(server: 
     errors = [failure(await ask(provider, model_request())) for provider in asked]
     for provider in asked:
         await provider.aclose()
-    assert [(error.kind, error.retryable) for error in errors] == [("connectionLost", True)] * 3
+    assert [(error.kind, error.retryable) for error in errors] == [("connectionLost", False)] * 3

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
+from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -44,6 +45,7 @@ __all__ = [
     "assistant",
     "failure",
     "model_request",
+    "notices",
     "said",
     "seen",
     "tool_result",
@@ -99,6 +101,11 @@ async def ask(provider: ModelProvider, request: ModelRequest) -> list[StreamEven
 def said(events: Iterable[StreamEvent], kind: str = "text") -> str:
     """The deltas of one kind, joined."""
     return "".join(event.text for event in events if isinstance(event, Delta) and event.kind == kind)
+
+
+def notices(events: Iterable[StreamEvent]) -> list[Notice]:
+    """What the user is told beside the answer."""
+    return [event for event in events if isinstance(event, Notice)]
 
 
 def failure(events: list[StreamEvent]) -> ErrorInfo:

@@ -163,6 +163,8 @@ class ReplyMaker:
             elif isinstance(event, Finished | Failed):
                 answer.terminal = event
                 return
+            elif isinstance(event, Notice):
+                await publish(event)
             else:
                 answer.builder.add_data(event)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from pilothouse_agent.kernel.events import DeltaKind
+from pilothouse_agent.kernel.events import DeltaKind, Notice
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import ErrorInfo, ModelMessage, Usage
 
@@ -109,4 +109,5 @@ class Failed:
     usage: Usage | None = None
 
 
-StreamEvent: TypeAlias = Delta | ThinkingData | ToolExtra | Finished | Failed
+StreamEvent: TypeAlias = Delta | ThinkingData | ToolExtra | Notice | Finished | Failed
+"""A notice is for the user, and no part of the answer."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import ssl
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -14,7 +15,10 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from pilothouse_agent.kernel.messages import ErrorInfo
+from pilothouse_agent.models.certificates import CertificatesUnusable, trusted
 from pilothouse_agent.models.errors import Source, http_error, own_error, request_id_of
+from pilothouse_agent.models.loopback import is_loopback
+from pilothouse_agent.models.proxies import ProxyRoute, ProxyUnusable, no_address, route_to
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -68,27 +72,38 @@ class Body:
                     pass
 
 
+@dataclass(frozen=True, slots=True)
+class _Made:
+    client: httpx.AsyncClient
+    proxy: ProxyRoute | None
+
+
 class Connection:
-    """The HTTP library is imported and the client made at the first request, in a thread."""
+    """The HTTP library is imported and the client made at the first request, in a thread.
+
+    Proxies and certificates are those that the process's environment names then.
+    """
 
     def __init__(self, source: Source, url: str, timeouts: Timeouts) -> None:
+        self.problems: list[str] = []
+        """What of the environment is left out; who tells it takes it away."""
         self._source = source
         self._url = url
         self._timeouts = timeouts
-        self._client: httpx.AsyncClient | None = None
+        self._made: _Made | None = None
         self._opening = asyncio.Lock()
 
     async def open(self) -> httpx.AsyncClient:
         """Raises `RequestFailed` for proxy and certificate variables that cannot be used."""
         async with self._opening:
-            if self._client is None:
-                self._client = await self._made()
-            return self._client
+            if self._made is None:
+                self._made = await self._make()
+            return self._made.client
 
     async def aclose(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        made, self._made = self._made, None
+        if made is not None:
+            await made.client.aclose()
 
     @contextlib.asynccontextmanager
     async def post(self, content: bytes, headers: Mapping[str, str]) -> AsyncGenerator[Body]:
@@ -109,19 +124,13 @@ class Connection:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise RequestFailed(self._explained(error, source)) from None
 
-    async def _made(self) -> httpx.AsyncClient:
-        import httpx
-
-        # What the variables hold is not told: a proxy's address may have a password in it.
+    async def _make(self) -> _Made:
         try:
-            return await asyncio.to_thread(_client, self._url, self._timeouts)
-        except OSError as error:
-            text = f"The certificates in SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {_said(error)}."
-        except ImportError:
-            text = "A SOCKS proxy is set, which needs `pip install 'httpx[socks]'`; or set an http proxy."
-        except (ValueError, httpx.InvalidURL):
-            text = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or NO_PROXY holds what is no address; correct it."
-        raise RequestFailed(own_error(self._source, "invalidRequest", text))
+            made, problems = await asyncio.to_thread(_client, self._url, self._timeouts)
+        except (ProxyUnusable, CertificatesUnusable) as error:
+            raise RequestFailed(own_error(self._source, "invalidRequest", str(error))) from None
+        self.problems += problems
+        return made
 
     async def _refusal(self, response: httpx.Response) -> ErrorInfo:
         body = await _error_body(response)
@@ -130,21 +139,21 @@ class Connection:
     def _explained(self, error: httpx.HTTPError | httpx.InvalidURL, source: Source) -> ErrorInfo:
         import httpx
 
-        name, place = source.name, urlsplit(self._url).netloc
+        name = source.name
         match error:
             case httpx.ConnectTimeout() | httpx.PoolTimeout():
-                text = f"{name} could not be reached at {place} within {self._timeouts.connect:g} s."
+                text = f"{name} could not be reached {self._way} within {self._timeouts.connect:g} s."
                 return own_error(source, "timeout", text)
             case httpx.TimeoutException():
                 text = f"{name} was silent for {self._timeouts.idle:g} s."
                 return own_error(source, "timeout", text)
             case httpx.ConnectError():
-                return self._unreachable(error, place)
+                return self._unreachable(error)
             case httpx.NetworkError() | httpx.RemoteProtocolError():
                 text = f"The connection to {name} was lost: {_said(error)}."
                 return own_error(source, "connectionLost", text)
             case httpx.ProxyError():
-                text = f"The proxy in front of {name} failed: {_said(error)}. Check the proxy variables."
+                text = f"{name} could not be reached {self._way}: {_said(error)}. Check the proxy."
                 return own_error(source, "connectionLost", text)
             case httpx.DecodingError():
                 text = f"{name} sent a body that cannot be decompressed: {_said(error)}."
@@ -153,13 +162,38 @@ class Connection:
                 text = f"The request to {name} could not be sent: {_said(error)}."
                 return own_error(source, "invalidRequest", text)
 
-    def _unreachable(self, error: httpx.ConnectError, place: str) -> ErrorInfo:
-        name = self._source.name
+    @property
+    def _way(self) -> str:
+        proxy = self._made.proxy if self._made is not None else None
+        place = f"at {self._place}"
+        return f"{place} through the proxy {proxy.url} ({proxy.variable})" if proxy else place
+
+    def _unreachable(self, error: httpx.ConnectError) -> ErrorInfo:
+        name, proxy = self._source.name, self._made.proxy if self._made is not None else None
         if _caused_by(error, ssl.SSLCertVerificationError):
-            text = f"{name} at {place} has no trusted certificate: {_said(error)}. SSL_CERT_FILE may name it."
+            text = f"{name} at {self._place} has no trusted certificate: {_said(error)}."
+            text += " SSL_CERT_FILE may name it."
             return own_error(self._source, "connectionLost", text, retryable=False)
-        text = f"{name} could not be reached at {place}: {_said(error)}. Check the address, and that it runs."
-        return own_error(self._source, "connectionLost", text)
+        # Nothing listens there, and no waiting changes that: somebody has to start it.
+        refused = _caused_by(error, ConnectionRefusedError) and (proxy.is_here if proxy else self._is_here)
+        said = "the connection was refused" if refused else _said(error)
+        if proxy is not None:
+            advice = f"Check that the proxy runs, or unset {proxy.variable}."
+        elif refused:
+            started = f" with `{self._source.start}`" if self._source.start else ""
+            advice = f"Start it{started}, or correct {self._source.address_name or 'its address'}."
+        else:
+            advice = "Check the address, and that it runs."
+        text = f"{name} could not be reached {self._way}: {said}. {advice}"
+        return own_error(self._source, "connectionLost", text, retryable=not refused)
+
+    @property
+    def _place(self) -> str:
+        return urlsplit(self._url).netloc
+
+    @property
+    def _is_here(self) -> bool:
+        return is_loopback(urlsplit(self._url).hostname)
 
 
 class _HandshakeGuard:
@@ -175,23 +209,52 @@ class _HandshakeGuard:
             await self._stream.aclose()
 
 
-def _client(url: str, timeouts: Timeouts) -> httpx.AsyncClient:
+def _client(url: str, timeouts: Timeouts) -> tuple[_Made, list[str]]:
+    """Raises `ProxyUnusable` and `CertificatesUnusable`."""
     import httpx
 
     # Both log addresses and headers as they are, and a server may tell a key back in these.
     for library in ("httpcore", "httpx"):
         logging.getLogger(library).setLevel(logging.WARNING)
     _note_if_missing("sniffio")
-    address = urlsplit(url)
-    # A proxy is never meant for our own machine, and without TLS no certificates need be read.
-    local = address.hostname in ("localhost", "127.0.0.1", "::1")
-    trusted = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if local and address.scheme == "http" else True
-    return httpx.AsyncClient(
-        verify=trusted,
-        trust_env=not local,
+    problems: list[str] = []
+    proxy: ProxyRoute | None = None
+    # A proxy is never meant for our own machine.
+    if not is_loopback(urlsplit(url).hostname):
+        proxy, problems = route_to(url, os.environ)
+    # Without TLS no certificates need be read, which takes a while.
+    verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if urlsplit(url).scheme == "https" or (proxy is not None and proxy.kind == "https"):
+        verify, left_out = trusted(os.environ)
+        problems += left_out
+    limits = httpx.Limits(max_keepalive_connections=16, keepalive_expiry=_KEPT_ALIVE)
+    client = httpx.AsyncClient(
+        transport=_transport(proxy, verify, limits),
+        trust_env=False,
         timeout=httpx.Timeout(timeouts.idle, connect=timeouts.connect, pool=timeouts.connect),
-        limits=httpx.Limits(max_keepalive_connections=16, keepalive_expiry=_KEPT_ALIVE),
     )
+    return _Made(client, proxy), problems
+
+
+def _transport(
+    proxy: ProxyRoute | None, verify: ssl.SSLContext, limits: httpx.Limits
+) -> httpx.AsyncHTTPTransport:
+    """Raises `ProxyUnusable`."""
+    import httpx
+
+    if proxy is None:
+        return httpx.AsyncHTTPTransport(verify=verify, limits=limits)
+    user = (proxy.user, proxy.password) if proxy.user or proxy.password else None
+    try:
+        way = httpx.Proxy(proxy.url, auth=user, ssl_context=verify if proxy.kind == "https" else None)
+        return httpx.AsyncHTTPTransport(verify=verify, limits=limits, proxy=way)
+    except ImportError:
+        text = (
+            f"{proxy.variable} names the SOCKS proxy {proxy.place}, which needs `pip install 'httpx[socks]'`"
+        )
+        raise ProxyUnusable(f"{text}; or set an http proxy.") from None
+    except (ValueError, httpx.InvalidURL):
+        raise ProxyUnusable(no_address(proxy.variable)) from None
 
 
 def _note_if_missing(module: str) -> None:
@@ -219,6 +282,10 @@ def _caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
     while error is not None:
         if isinstance(error, kind):
             return True
+        # One of each address that was tried.
+        if isinstance(error, BaseExceptionGroup):
+            tried = cast("BaseExceptionGroup[BaseException]", error).exceptions
+            return any(_caused_by(each, kind) for each in tried)
         error = error.__cause__ or error.__context__
     return False
 

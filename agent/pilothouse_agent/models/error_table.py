@@ -15,6 +15,7 @@ STATUSES: dict[int, ErrorKind] = {
     402: "quota",
     403: "permission",
     404: "notFound",
+    405: "notFound",
     408: "timeout",
     409: "overloaded",
     413: "tooLarge",
@@ -176,6 +177,12 @@ WORDINGS: tuple[Wording, ...] = (
         "invalidRequest",
         "notFound",
         r"item with id .{0,80} not found|no endpoints found that support",
+    ),
+    _wording(
+        "notFound",
+        "invalidRequest serverError unknown",
+        r"un(?:expected|known|supported) (?:endpoint|route|path|url)\b|no such (?:endpoint|route)",
+        r"\b(?:route|endpoint|path|url) (?:was )?not found|cannot post /|invalid url \(post",
     ),
     _wording(
         "modelNotFound",

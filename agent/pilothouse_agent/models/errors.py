@@ -53,6 +53,12 @@ class Source:
     key_name: str = ""
     """The variable its key comes from."""
     secrets: tuple[str, ...] = ()
+    address_name: str = ""
+    """What names its address: a variable or a setting."""
+    start: str = ""
+    """The command that starts it, if it is a server for the user's own machine."""
+    elsewhere: str = ""
+    """What to use in its place at a server that does not know its path, as a sentence."""
     request_id: str | None = None
     """Of the request that is being answered, for failures that name none themselves."""
 
@@ -155,4 +161,6 @@ def _message(source: Source, what: str, text: str, kind: ErrorKind, request_id: 
     said += "" if said.endswith((".", "!", "?")) else "."
     key = f" in {source.key_name}" if source.key_name else ""
     advice = f" {ADVICE[kind].format(key=key)}" if kind in ADVICE else ""
+    if kind == "notFound" and source.elsewhere:
+        advice += f" {source.elsewhere}"
     return source.redacted(f"{said}{advice}{source.request(request_id)}")

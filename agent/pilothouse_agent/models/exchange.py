@@ -9,6 +9,7 @@ import traceback
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import replace
 
+from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.request import Failed, StreamEvent
 from pilothouse_agent.models.answer_reader import AnswerReader
 from pilothouse_agent.models.concessions import Concessions
@@ -54,6 +55,8 @@ class Exchange:
         try:
             async with contextlib.AsyncExitStack() as stack:
                 body = await self._post(model, write, stack)
+                for problem in self._taken_problems():
+                    yield Notice("warning", problem, "network")
                 answer = read(replace(self._source, request_id=body.request_id))
                 async for piece in body:
                     for event in answer.feed(piece):
@@ -79,6 +82,10 @@ class Exchange:
     async def aclose(self) -> None:
         if self._problem is None:
             await self._connection.aclose()
+
+    def _taken_problems(self) -> list[str]:
+        taken, self._connection.problems = self._connection.problems, []
+        return taken
 
     async def _post(self, model: str, write: Write, stack: contextlib.AsyncExitStack) -> Body:
         """A refusal of something that can be left out is heeded, and the request sent again without it."""

@@ -15,6 +15,7 @@ from pilothouse_agent.models.wire_provider import WireProvider
 
 __all__ = ["OpenAIResponses", "ResponsesSettings"]
 
+_CHAT = "openai-chat"
 _HOME = "api.openai.com"
 _DEFAULT_ADDRESS = f"https://{_HOME}/v1"
 
@@ -29,6 +30,13 @@ class ResponsesSettings(ServerSettings):
     """Up to and without `/responses`."""
     key_name: str = "OPENAI_API_KEY"
     address_name: str = "OPENAI_BASE_URL"
+
+    @property
+    def elsewhere(self) -> str:
+        how = f'set providers.{self.name}.format to "{_CHAT}"'
+        if self.name == ORIGIN:
+            how = f"name the model {_CHAT}/…"
+        return f"Where a server speaks only Chat Completions, {how}."
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> ResponsesSettings:

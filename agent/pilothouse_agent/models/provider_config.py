@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from pilothouse_agent.models.chat_dialect import ChatDialect
+from pilothouse_agent.models.loopback import is_loopback
 
 __all__ = ["FORMATS", "ModelEntry", "ProviderConfig", "WireFormat", "host_of", "is_variable"]
 
@@ -17,7 +18,6 @@ WireFormat: TypeAlias = Literal["openai", "openai-chat", "anthropic"]
 FORMATS: tuple[WireFormat, ...] = ("openai", "openai-chat", "anthropic")
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,14 @@ class ProviderConfig:
     """Seconds of silence that are usual here, however short the limit for all is."""
     dialect: ChatDialect = field(default_factory=ChatDialect)
     models: Mapping[str, ModelEntry] = field(default_factory=dict[str, ModelEntry])
+    start: str = ""
+    """The command that starts the server, where it is one for the user's own machine."""
     lists: tuple[str, ...] = ("*",)
     """Patterns of the names that are listed out of the price data, which may hold more for the address."""
 
     @property
     def on_this_machine(self) -> bool:
-        return host_of(self.address) in _LOOPBACK
+        return is_loopback(host_of(self.address))
 
 
 def host_of(address: str) -> str | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
-from urllib.parse import urlsplit
 
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.models.chat_dialect import ChatDialect
 from pilothouse_agent.models.fields import Fields
+from pilothouse_agent.models.local_address import host_address, local_address
 from pilothouse_agent.models.presets import PRESETS
 from pilothouse_agent.models.provider_config import (
     FORMATS,
@@ -100,6 +100,7 @@ class _Reading:
             connect=entry.seconds("connectTimeout"),
             idle=entry.seconds("idleTimeout"),
             patience=own.seconds("idleTimeout") or 0.0,
+            start=own.text("start") or "",
             dialect=dialect,
             models=models,
             lists=own.texts("lists") or ("*",),
@@ -113,11 +114,15 @@ class _Reading:
         default = self._own.text("baseUrl") or ""
         variables = self._own.texts("baseUrlVariable") or ()
         if own := self._entry.text("baseUrl"):
-            return _whole(own, default) if local else own, setting, own.rstrip("/") == default
+            return local_address(own, default) if local else own, setting, own.rstrip("/") == default
         for variable in variables:
             if address := self._environment.get(variable, "").strip():
-                whole = _whole(address, default) if local else address
+                whole = local_address(address, default) if local else address
                 return whole, variable, whole.rstrip("/") == default
+        host_variable = self._own.text("hostVariable") or ""
+        if address := self._environment.get(host_variable, "").strip():
+            whole = host_address(address, default)
+            return whole, host_variable, whole == default
         if not default:
             text = f"{setting}: expected the address of the server, so this provider is left out."
             self._entry.problems.append(text)
@@ -186,14 +191,3 @@ def _spelt(name: str) -> str:
     """As settings spell a field: `tokenField` for `token_field`."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
-
-
-def _whole(address: str, default: str) -> str:
-    """`host:port` as an address; where a server listens is not always where it can be reached."""
-    whole = address if "://" in address else f"http://{address}"
-    host = host_of(whole)
-    if host is None:
-        return address
-    if host in ("0.0.0.0", "::"):
-        whole = whole.replace("0.0.0.0" if host == "0.0.0.0" else "[::]", "127.0.0.1", 1)
-    return whole.rstrip("/") + (urlsplit(default).path if urlsplit(whole).path in ("", "/") else "")

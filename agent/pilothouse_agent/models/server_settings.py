@@ -36,6 +36,8 @@ class ServerSettings:
     address_name: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """Sent with each request besides those of the format; their values are kept secret."""
+    start: str = ""
+    """The command that starts the server, where it is one for the user's own machine."""
 
     @property
     def url(self) -> str:
@@ -48,7 +50,19 @@ class ServerSettings:
     @property
     def source(self) -> Source:
         secrets = (self.key, *self.headers.values())
-        return Source(self.name, self.key_name, tuple(secret for secret in secrets if secret))
+        return Source(
+            self.name,
+            self.key_name,
+            tuple(secret for secret in secrets if secret),
+            self.address_name,
+            self.start,
+            self.elsewhere,
+        )
+
+    @property
+    def elsewhere(self) -> str:
+        """What to use where a server does not know the path of this format, as a sentence."""
+        return ""
 
     def problem(self) -> ErrorInfo | None:
         """Why no request can be sent with these settings."""

@@ -33,7 +33,7 @@ def make_provider(
     """Imports: call it in a thread."""
     key = credential.key if credential is not None else ""
     place = credential.place(config) if credential is not None else config.key_name
-    where = (config.name, config.address, key, place, config.address_name, config.headers)
+    where = (config.name, config.address, key, place, config.address_name, config.headers, config.start)
     match config.format:
         case "openai":
             from pilothouse_agent.models.openai_responses import OpenAIResponses, ResponsesSettings
