@@ -74,6 +74,9 @@ class EditorFiles:
         _refuse_deleted(document, place)
         return _file(path, document.text)
 
+    def encoding(self, path: str) -> str | None:
+        return None
+
     def peek(self, path: str) -> FileText | None:
         found = self._documents.of_path(path)
         if not found or not (self._profile.takes_edits or any(_may_be_unsaved(each) for each in found)):

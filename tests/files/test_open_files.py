@@ -30,6 +30,9 @@ class Buffers:
     async def read(self, path: str) -> FileText:
         return FileText(path, self.unsaved[path], "utf-8")
 
+    def encoding(self, path: str) -> str | None:
+        return None
+
     def peek(self, path: str) -> FileText | None:
         return FileText(path, self.unsaved[path], "utf-8") if path in self.unsaved else None
 

@@ -40,6 +40,7 @@ DEFAULTS = {
     "queue.steering": "one",
     "queue.followUp": "one",
     "edits.closedFiles": "auto",
+    "files.encodings": None,
     "trust.folders": (),
     "providers": None,
     "permissions": (),

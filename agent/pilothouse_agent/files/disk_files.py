@@ -14,6 +14,7 @@ from pilothouse_agent.files.consented import NotShown, consented, refuse_unshown
 from pilothouse_agent.files.disk import Disk, Gate, Overtaken
 from pilothouse_agent.files.disk_texts import Check, DiskTexts
 from pilothouse_agent.files.doubts import Doubts
+from pilothouse_agent.files.encodings import DeclaredEncodings
 from pilothouse_agent.files.folders import missing_folders, remove_empty
 from pilothouse_agent.files.in_flight import outlast
 from pilothouse_agent.files.lines import fit_line_ends
@@ -59,6 +60,7 @@ class DiskFiles:
         disk: Disk | None = None,
         open_files: OpenFiles | None = None,
         recorder: ChangeRecorder | None = None,
+        encodings: DeclaredEncodings | None = None,
     ) -> None:
         """`display` shortens paths in messages; `write_limit` is in seconds (kernel.md T7).
 
@@ -73,7 +75,10 @@ class DiskFiles:
         self._show = display
         self._write_limit = write_limit
         self._doubts = Doubts(self.record, display)
-        self._texts = DiskTexts(disk or Disk(), display)
+        self._declared = (
+            encodings or DeclaredEncodings(editor=open_files.encoding if open_files is not None else None)
+        ).of
+        self._texts = DiskTexts(disk or Disk(), display, self._declared)
         self._through: ThroughEditor | None = None
         if open_files is not None and open_files.closed is not None:
             self._through = ThroughEditor(
@@ -153,7 +158,7 @@ class DiskFiles:
         await asyncio.to_thread(remove_empty, folders)
 
     def plan(self) -> PlannedFiles:
-        return PlannedTexts(self._peek)
+        return PlannedTexts(self._peek, self._declared)
 
     def _peek(self, path: str) -> FileText | None:
         held = self._open_files.peek(path) if self._open_files is not None else None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pilothouse_agent.files.codec import NotText, decode, encode
+from pilothouse_agent.files.declared import Declared
 from pilothouse_agent.files.disk import Disk, Gate, Loaded, Overtaken, Unreadable
 from pilothouse_agent.files.explain import file_errors
 from pilothouse_agent.files.recorder import Remains
@@ -41,9 +42,13 @@ class Rewriting:
 class DiskTexts:
     """Paths are absolute and real, but for a link that is itself moved or deleted. All raise `ToolError`."""
 
-    def __init__(self, disk: Disk, show: Callable[[str], str]) -> None:
+    def __init__(
+        self, disk: Disk, show: Callable[[str], str], declared: Callable[[str], Declared | None]
+    ) -> None:
+        """`declared` tells what is said of a file's encoding."""
         self._disk = disk
         self._show = show
+        self._declared = declared
 
     def open(self, path: str) -> FileText:
         return self._open(path)[0]
@@ -66,7 +71,8 @@ class DiskTexts:
     def plan(self, path: str, change: TextChange, *, create: bool) -> Rewriting:
         found = self._find(path) if create else self._open(path)
         before, loaded = found or (None, None)
-        after, data = encode(change(before), before, path, shown=self._show(path))
+        wanted = change(before)
+        after, data = encode(wanted, before, path, shown=self._show(path), declared=self._declared(path))
         return Rewriting(before, after, data, loaded)
 
     def is_still(self, path: str, status: os.stat_result | None) -> bool:
@@ -123,7 +129,7 @@ class DiskTexts:
     def _open(self, path: str) -> tuple[FileText, Loaded]:
         with file_errors(path, self._show):
             loaded = self._disk.load(path)
-        return decode(loaded.data, path, shown=self._show(path)), loaded
+        return decode(loaded.data, path, shown=self._show(path), declared=self._declared(path)), loaded
 
     def _find(self, path: str) -> tuple[FileText, Loaded] | None:
         return self._open(path) if os.path.lexists(path) else None

@@ -24,7 +24,14 @@ class OpenFiles(Protocol):
         ...
 
     async def read(self, path: str) -> FileText:
-        """The text of an open file as the user sees it."""
+        """The text of an open file as the user sees it; its `note` says why an edit would be refused."""
+        ...
+
+    def encoding(self, path: str) -> str | None:
+        """What the editor says it has read an open file as, in its own spelling; from any thread.
+
+        None: the file is not open, or the editor does not tell.
+        """
         ...
 
     def peek(self, path: str) -> FileText | None:

@@ -160,6 +160,8 @@ class FileText:
     text: str
     encoding: str
     bom: bytes = b""
+    note: str = ""
+    """A sentence for the model on its state, such as why it cannot be edited."""
 
 
 @dataclass(frozen=True, slots=True)

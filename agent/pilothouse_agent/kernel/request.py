@@ -14,6 +14,7 @@ __all__ = [
     "Delta",
     "Failed",
     "Finished",
+    "ImageLimits",
     "ModelLimits",
     "ModelRequest",
     "ProviderStop",
@@ -43,9 +44,20 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ImageLimits:
+    """Of one picture; what every known provider takes, many of them in one request too."""
+
+    side: int = 2_000
+    """Pixels of the longer side."""
+    size: int = 3_750_000
+    """Bytes; base64 makes 5 MB of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelLimits:
     context_window: int | None = None
     max_output: int | None = None
+    images: ImageLimits = ImageLimits()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from pilothouse_agent.files.disk_files import DiskFiles
+from pilothouse_agent.files.encodings import DeclaredEncodings
 from pilothouse_agent.files.journal import ChangeJournal
 from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.queue import WriteQueue
@@ -87,12 +88,18 @@ def create_session(
     extra = extras(workspace) if extras is not None else Extras()
     journal = ChangeJournal(changes_file(options.environment, options.session_id))
     recorder = RunRecorder(journal, also=extra.changed)
+    held = open_files(workspace) if open_files is not None else None
     files = DiskFiles(
         queue,
         display=workspace.display,
         write_limit=settings.tools_write_limit,
-        open_files=open_files(workspace) if open_files is not None else None,
+        open_files=held,
         recorder=recorder,
+        encodings=DeclaredEncodings(
+            workspace.folders,
+            globs={glob: str(name) for glob, name in (settings.files_encodings or {}).items()},
+            editor=held.encoding if held is not None else None,
+        ),
     )
     todos = TodoList()
     # Made by the first command that needs it: a process that is killed then leaves nothing behind.

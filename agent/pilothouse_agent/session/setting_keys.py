@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard, get_args
 
+from pilothouse_agent.files.declared import declared
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.request import ThinkingLevel
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
@@ -92,6 +93,14 @@ def _model(value: JsonValue) -> str:
     return value
 
 
+def _encodings(value: JsonValue) -> JsonObject:
+    """A copy, in which the last one that fits counts."""
+    for glob, name in _object(value).items():
+        if not isinstance(name, str) or declared(name, "") is None:
+            raise ValueError(f"expected the name of an encoding such as cp1252 for {glob[:_LONGEST_SHOWN]!r}")
+    return _object(value)
+
+
 def _object(value: JsonValue) -> JsonObject:
     if not isinstance(value, dict):
         raise ValueError("expected an object")
@@ -128,6 +137,7 @@ _KEYS = (
     Key("queue.steering", _choice("one", "all"), textual=True),
     Key("queue.followUp", _choice("one", "all"), textual=True),
     Key("edits.closedFiles", _choice("auto", "editor", "disk"), textual=True),
+    Key("files.encodings", _encodings),
     Key("trust.folders", _folders),
     Key("providers", _object),
     Key("permissions", _object),

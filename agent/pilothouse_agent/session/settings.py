@@ -65,6 +65,8 @@ class Settings:
     queue_follow_up: QueueMode = "one"
     edits_closed_files: ClosedFiles = "auto"
     """Where files that are not open in the editor are written."""
+    files_encodings: JsonObject | None = None
+    """Of files that are not UTF-8, by globs as in .editorconfig; the last that fits counts."""
     trust_folders: tuple[str, ...] = ()
     """What is in them, and below, is as good as the user's own word. Absolute."""
     providers: JsonObject | None = None
@@ -142,7 +144,7 @@ class Settings:
 
     def _kept(self, field: str) -> str:
         value = getattr(self, field)
-        if field in ("providers", "permissions", "hooks", "trust_folders"):
+        if field in ("providers", "permissions", "hooks", "trust_folders", "files_encodings"):
             return "It is ignored."
         return f"It stays {'unset' if value is None else value}."
 

@@ -99,7 +99,7 @@ class ReadFileInvocation:
         last = first + cut.lines - 1
         self.files.note_read(file, first, last)
         shown = sendable(cut.text)
-        notes = _notes(cut, shown, last, len(lines))
+        notes = [*filter(None, [file.note]), *_notes(cut, shown, last, len(lines))]
         return ToolResult.text(
             _header(self.place.shown, file, first, last, len(lines)) + shown + _footer(shown, notes)
         )
