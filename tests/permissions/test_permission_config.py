@@ -97,7 +97,7 @@ def test_what_has_no_effect_is_reported_and_the_rest_counts() -> None:
             "tools.grep: expected allow, ask or deny.",
             "commands.make 'x: it has a quote that is not closed.",
             "commands.: a pattern for commands needs at least one word.",
-            "paths.[z-a]: a range of characters in it runs backwards.",
+            "paths.[z-a]: it has a range of characters that runs backwards.",
             "paths.b: expected allow, ask or deny.",
             "path: there is no such section. Did you mean paths?",
             "readOnlyCommands: expected allow or ask.",

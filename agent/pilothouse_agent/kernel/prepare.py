@@ -12,6 +12,7 @@ from pilothouse_agent.kernel.approvals import Approvals
 from pilothouse_agent.kernel.consent import ShownChanges
 from pilothouse_agent.kernel.events import Location, ToolKind
 from pilothouse_agent.kernel.hooks import BlockCall, HookFailed, HookRunner
+from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import ToolCall, text_of
 from pilothouse_agent.kernel.ports import Consent, Invocation, PermissionPipeline, PlannedFiles, Tool
 from pilothouse_agent.kernel.questions import PermissionRequest, Question, Verdict
@@ -73,7 +74,7 @@ class Preparer:
     async def bind(self, call: ToolCall) -> Bound | CallEnd:
         """Parse and validate; the end is an error that lists what is wrong (T5).
 
-        In a thread, because tools look at the disk to know which file a path means.
+        In a thread, because tools look at the disk to know which file a path means, and read commands.
         """
         if self._signal.aborted:
             return aborted()
@@ -85,8 +86,8 @@ class Preparer:
             shown = (call.arguments_text or "")[:_SHOWN_ARGUMENTS]
             return failed(f"The arguments are not a JSON object, so {call.name} did not run: {shown}")
         try:
-            work = asyncio.to_thread(tool.bind, call.arguments)
-            return _bound(call, tool, await bounded(work, signal=self._signal, limit=self._limit))
+            work = asyncio.to_thread(_bound, call, tool, call.arguments)
+            return await bounded(work, signal=self._signal, limit=self._limit)
         except Aborted:
             return aborted()
         except InvalidArguments as error:
@@ -130,12 +131,19 @@ class Preparer:
         if self._permissions is None:
             return bound
         request = PermissionRequest(bound.call, bound.kind, bound.footprint, bound.command)
-        verdict = self._permissions.judge(request)
+        verdict = await self._judge(self._permissions, request)
         if verdict.decision == "allow":
             return bound
         if verdict.decision == "deny":
             return refused(verdict.reason)
         return await self._ask_first(bound, request, verdict)
+
+    async def _judge(self, permissions: PermissionPipeline, request: PermissionRequest) -> Verdict:
+        """In a thread where there is a command: one that is made for it takes long to read."""
+        if request.command is None:
+            return permissions.judge(request)
+        work = asyncio.to_thread(permissions.judge, request)
+        return await bounded(work, signal=self._signal, limit=self._limit)
 
     async def _ask_first(self, bound: Bound, request: PermissionRequest, verdict: Verdict) -> Bound | CallEnd:
         try:
@@ -152,7 +160,7 @@ class Preparer:
     async def _ask_again(self, bound: Bound, request: PermissionRequest, preview: Preview) -> None:
         """About a change that is not the one that was shown; what may be done meanwhile is not asked."""
         assert self._permissions is not None
-        verdict = self._permissions.judge(request)
+        verdict = await self._judge(self._permissions, request)
         if verdict.decision == "deny":
             raise ToolError(verdict.reason)
         if verdict.decision == "allow":
@@ -218,7 +226,8 @@ class Preparer:
             raise ToolError("Reading the file for the question took too long. Try again.") from None
 
 
-def _bound(call: ToolCall, tool: Tool, invocation: Invocation) -> Bound:
+def _bound(call: ToolCall, tool: Tool, arguments: JsonObject) -> Bound:
+    invocation = tool.bind(arguments)
     return Bound(
         call,
         invocation,

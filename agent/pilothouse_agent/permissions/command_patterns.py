@@ -17,6 +17,7 @@ __all__ = ["CommandPattern", "Match"]
 
 _SAME_OPTIONS = {"r": ("R", "--recursive"), "f": ("--force",)}
 _LONGEST_CLUSTER = 3
+_LONGEST = 1_000
 _SHORTEST_ABBREVIATION = len("--f")
 
 
@@ -38,7 +39,9 @@ class CommandPattern:
 
     @classmethod
     def parse(cls, text: str) -> CommandPattern:
-        """Raises `ValueError` when there is no word in it or a quote is not closed."""
+        """Raises `ValueError` with what is wrong."""
+        if len(text) > _LONGEST:
+            raise ValueError(f"it is longer than {_LONGEST:,} characters")
         try:
             words = tuple(shlex.split(text))
         except ValueError:

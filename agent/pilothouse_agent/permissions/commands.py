@@ -15,6 +15,8 @@ from pilothouse_agent.permissions.wrappers import Inner, inner_of, tails
 __all__ = ["CommandLine", "Part", "analyse", "is_inert"]
 
 _DEEPEST = 8
+_MOST_WORDS = 4_000
+"""Of all commands together, those that others run included: judging them takes its time."""
 _MOST_GUESSES = 1_000
 _LONGEST_GUESSED = 20_000
 _CUTS = re.compile(r"[;&|\n(){}`<>!]|\$\(")
@@ -96,6 +98,7 @@ class _Draft:
     functions: list[Function] = field(default_factory=list[Function])
     guesses: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
     doubts: list[str] = field(default_factory=list[str])
+    room: int = _MOST_WORDS
 
     def add_script(self, text: str, *, depth: int, needs_allow: bool = True) -> None:
         script = read_script(text)
@@ -107,6 +110,10 @@ class _Draft:
             self.add_command(command, depth=depth, needs_allow=needs_allow)
 
     def add_command(self, command: SimpleCommand, *, depth: int, needs_allow: bool = True) -> None:
+        self.room -= 1 + len(command.words) + len(command.redirects)
+        if self.room < 0:
+            self.doubts.append("its length")
+            return
         inner = inner_of(command)
         outer_needs_allow = needs_allow and not (inner is not None and inner.transparent)
         self.parts.append(Part(command, outer_needs_allow))

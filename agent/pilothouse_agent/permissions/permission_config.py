@@ -18,6 +18,7 @@ from pilothouse_agent.permissions.suggestions import did_you_mean
 __all__ = ["pipeline_from"]
 
 _SECTIONS = ("tools", "commands", "paths", "readOnlyCommands")
+_LONGEST_TOOL = 200
 _EFFECTS: dict[str, Effect] = {"allow": "allow", "ask": "ask", "deny": "deny"}
 _ACCESS: dict[str, frozenset[Access]] = {
     "": frozenset({"read", "write"}),
@@ -119,6 +120,8 @@ class _Reader:
             return CommandRule(effect, CommandPattern.parse(name), layer)
         if section == "tools":
             self._check_tool(name, layer)
+            if len(name) > _LONGEST_TOOL:
+                raise ValueError(f"it is longer than {_LONGEST_TOOL:,} characters")
             return ToolRule(effect, name, layer)
         expression = compile_pattern(
             name, folders=self.folders, home=self.home, ignore_case=effect != "allow"

@@ -18,7 +18,7 @@ _SINKS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 _SED_ADDRESS = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/I?)"
 _SED_TEXT = r"(?:(?!(?P=mark))[^\\\n]|\\.)*(?P=mark)"
 _SED_SUBSTITUTE = rf"s(?P<mark>[/|#,@:%]){_SED_TEXT}{_SED_TEXT}[gpIi0-9]*"
-_SED_RANGE = rf"{_SED_ADDRESS}(?:,(?:{_SED_ADDRESS}|[+~]\d+))?\s*!?\s*"
+_SED_RANGE = rf"{_SED_ADDRESS}(?:,(?:{_SED_ADDRESS}|[+~]\d+))?\s*(?:!\s*)?"
 _SED = AcceptedOptions(flags="nErsuz", valued="e", words="--quiet --silent --regexp-extended --expression=")
 _DATE = AcceptedOptions(
     flags="uRI", valued="d", words="--utc --iso-8601 --iso-8601= --rfc-3339= --rfc-email --date="

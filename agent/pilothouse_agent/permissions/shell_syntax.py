@@ -15,7 +15,7 @@ __all__ = ["read_script"]
 
 _LONGEST = 100_000
 _MOST_WORDS = 2_000
-"""Reading and judging them must not hold up the event loop."""
+"""With redirections and assignments; reading and judging them takes its time."""
 _DEEPEST = 24
 
 _BLANKS = re.compile(r"(?:[ \t]|\\\n)+")
@@ -81,7 +81,7 @@ class _Parser:
             raise Unreadable("a NUL character")
         self._draft = draft
         self._depth = depth
-        self._scan = Scanner(text, self._substitution, self._nested)
+        self._scan = Scanner(text, self._substitution, self._nested, self._deeper)
         self._scan.doubts = draft.doubts
         self._here = HereDocuments(self._scan, self._expanded)
 
@@ -328,6 +328,7 @@ class _Parser:
         found = self._scan.match(_ASSIGNMENT)
         if not found:
             return False
+        self._draft.use_room()
         if self._operator("("):
             self._array()
             value = Word("", "dynamic")
@@ -348,6 +349,7 @@ class _Parser:
             return False
         self._refuse_continuation()
         self._skip_blanks()
+        self._draft.use_room()
         operator: str = found[1] or found[2]
         start = self._scan.pos
         target = self._required_word()

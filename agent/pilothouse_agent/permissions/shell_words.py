@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -67,16 +68,24 @@ class _Draft:
 class Scanner:
     """A position in a text, and the reading of words from there. All methods raise `Unreadable`.
 
-    `substitution` reads the commands of `$(` up to and with its `)`; `nested` reads a text of its own.
+    `substitution` reads the commands of `$(` up to and with its `)`; `nested` reads a text of its own;
+    `deeper` is entered for what may hold itself, and bounds how deep that goes.
     """
 
-    def __init__(self, text: str, substitution: Callable[[], None], nested: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        text: str,
+        substitution: Callable[[], None],
+        nested: Callable[[str], None],
+        deeper: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         self.text = text
         self.pos = 0
         self.doubts: list[str] = []
         """What was read but may still run something that cannot be seen."""
         self._substitution = substitution
         self._nested = nested
+        self._deeper = deeper
 
     @property
     def ended(self) -> bool:
@@ -221,9 +230,11 @@ class Scanner:
         if self.at("$\\\n") or self.at("$["):
             raise Unreadable("an unusual expansion")
         if self.at("${"):
-            self._parameter(quoted=quoted)
+            with self._deeper():
+                self._parameter(quoted=quoted)
         elif self.take("$(("):
-            self.arithmetic()
+            with self._deeper():
+                self.arithmetic()
         elif self.take("$("):
             self._substitution()
         elif not self.match(_VARIABLE):

@@ -268,10 +268,13 @@ def _trap(command: SimpleCommand) -> Inner | None:
 def _find(command: SimpleCommand) -> Inner | None:
     found: list[SimpleCommand] = []
     words = command.words
-    for index, word in enumerate(words):
-        if word.text in _FIND_RUNS:
-            end = next((i for i in range(index, len(words)) if words[i].text in (";", "+")), len(words))
-            found.append(_with_input(SimpleCommand(words[index + 1 : end]), "{}"))
+    start = 1
+    while start < len(words):
+        end = start
+        if words[start].text in _FIND_RUNS:
+            end = next((i for i in range(start, len(words)) if words[i].text in (";", "+")), len(words))
+            found.append(_with_input(SimpleCommand(words[start + 1 : end]), "{}"))
+        start = end + 1
     return Inner(tuple(found)) if found else None
 
 

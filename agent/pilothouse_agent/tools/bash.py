@@ -119,7 +119,7 @@ class BashInvocation:
         return self.arguments.command
 
     async def preview(self, planned: PlannedFiles) -> Preview:
-        return Preview(command=visible(self.command, lines=True))
+        return Preview(command=await asyncio.to_thread(visible, self.command, lines=True))
 
     async def execute(self, context: ToolContext) -> ToolResult:
         before = await self.tool.prepared()

@@ -59,7 +59,8 @@ class GlobFileTool:
     def bind(self, arguments: JsonObject) -> GlobFileInvocation:
         wanted = validate(GlobFileArguments, arguments)
         path, pattern = _from_elsewhere(wanted.path, wanted.pattern)
-        return GlobFileInvocation(self, wanted, pattern, resolved_scope(self._workspace, path))
+        glob = GlobPattern(pattern)
+        return GlobFileInvocation(self, wanted, pattern, glob, resolved_scope(self._workspace, path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class GlobFileInvocation:
     wanted: GlobFileArguments
     pattern: str
     """Relative to the roots of the scope."""
+    glob: GlobPattern
     scope: SearchScope
     command: None = None
 
@@ -90,7 +92,7 @@ class GlobFileInvocation:
 
     async def execute(self, context: ToolContext) -> ToolResult:
         await asyncio.to_thread(self.scope.check)
-        glob = GlobPattern(self.pattern)
+        glob = self.glob
         found: list[str] = []
         protected: list[str] = []
 

@@ -69,7 +69,8 @@ class GrepTool:
 
     def bind(self, arguments: JsonObject) -> GrepInvocation:
         wanted = validate(GrepArguments, arguments)
-        return GrepInvocation(self, wanted, resolved_scope(self._workspace, wanted.path))
+        glob = GlobPattern(wanted.glob) if wanted.glob else None
+        return GrepInvocation(self, wanted, resolved_scope(self._workspace, wanted.path), glob)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class GrepInvocation:
     tool: GrepTool
     wanted: GrepArguments
     scope: SearchScope
+    glob: GlobPattern | None
     command: None = None
 
     @property
@@ -98,7 +100,7 @@ class GrepInvocation:
 
     async def execute(self, context: ToolContext) -> ToolResult:
         await asyncio.to_thread(self.scope.check)
-        glob = GlobPattern(self.wanted.glob) if self.wanted.glob else None
+        glob = self.glob
         try:
             async with asyncio.TaskGroup() as tasks:
                 counting = tasks.create_task(self.tool.protected.count(self.tool.ripgrep, self.scope, glob))
