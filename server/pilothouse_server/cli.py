@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
-from pilothouse_server import __version__
+from pilothouse_server import __version__, entry
 
 __all__ = ["main"]
 
@@ -27,8 +28,19 @@ options:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    """The exit code. Without arguments it has the process, and its own command line, to itself."""
+    if argv is not None:
+        return _command(list(argv))
+    entry.begin()
+    if sentence := entry.unsupported(os.name, sys.platform):
+        entry.complain(f"pilothouse: {sentence}")
+        return 1
+    code = _command(sys.argv[1:])
+    entry.say("")
+    return code
+
+
+def _command(arguments: list[str]) -> int:
     match arguments:
         case ["run", *rest]:
             return _run(rest)
@@ -45,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         case ["--version" | "-V"]:
             return _version()
         case ["--help" | "-h" | "help"]:
-            _say(_HELP)
+            entry.say(_HELP)
             return 0
         case [] | ["serve" | "--stdio"] | ["serve", "--stdio"]:
             return _serve()
@@ -75,7 +87,7 @@ def _run(arguments: list[str]) -> int:
 
 def _demo(arguments: list[str]) -> int:
     if arguments in (["--help"], ["-h"]):
-        _say(_HELP)
+        entry.say(_HELP)
         return 0
     if arguments:
         return _usage(f"pilothouse demo takes no {arguments[0]!r}")
@@ -85,17 +97,13 @@ def _demo(arguments: list[str]) -> int:
 
 
 def _version() -> int:
-    _say(f"pilothouse {__version__}\n")
+    entry.say(f"pilothouse {__version__}\n")
     return 0
 
 
 def _usage(message: str) -> int:
-    sys.stderr.write(f"pilothouse: {message}\n\n{_HELP}")
+    entry.complain(f"pilothouse: {message}\n\n{_HELP}")
     return _USAGE
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(text)
 
 
 if __name__ == "__main__":

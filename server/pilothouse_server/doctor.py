@@ -8,7 +8,6 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -26,6 +25,7 @@ from pilothouse_agent.session.setting_keys import from_environment
 from pilothouse_agent.session.settings import Settings, merged
 from pilothouse_agent.session.trust import is_trusted
 from pilothouse_agent.tools.ripgrep import find_ripgrep
+from pilothouse_server.entry import complain, own_process, say
 from pilothouse_server.headless import JsonRpcClient
 
 __all__ = ["Finding", "examine", "findings"]
@@ -46,14 +46,14 @@ class Finding:
 def examine(arguments: list[str]) -> int:
     """The command; 0 unless something is wrong that keeps the agent from working."""
     if arguments not in ([], ["--json"]):
-        sys.stderr.write("usage: pilothouse doctor [--json]\n")
+        complain("usage: pilothouse doctor [--json]")
         return 2
     found = findings(os.environ)
     if arguments:
-        sys.stdout.write(json.dumps({"findings": [asdict(finding) for finding in found]}, indent=2) + "\n")
+        say(json.dumps({"findings": [asdict(finding) for finding in found]}, indent=2) + "\n")
     else:
         for finding in found:
-            sys.stdout.write(f"{_MARKS[finding.level]} {finding.name}: {finding.text}\n")
+            say(f"{_MARKS[finding.level]} {finding.name}: {finding.text}\n")
     return int(any(finding.level == "error" for finding in found))
 
 
@@ -142,13 +142,23 @@ def _model(environment: Mapping[str, str]) -> Finding:
 
 def _dotenv(settings: Settings, names: frozenset[str]) -> tuple[dict[str, str], list[str]]:
     """The keys of the working folder's `.env` if it is trusted, and what is wrong with them."""
-    folder = os.getcwd()
-    return read_dotenv(folder, names) if is_trusted([folder], settings.trust_folders) else ({}, [])
+    folder = _folder()
+    return read_dotenv(folder, names) if folder and is_trusted([folder], settings.trust_folders) else ({}, [])
+
+
+def _folder() -> str:
+    """Where we are called; empty when it has been deleted."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
 
 
 def _unused_dotenv(settings: Settings) -> str:
-    folder = os.getcwd()
-    if is_trusted([folder], settings.trust_folders) or not os.path.exists(os.path.join(folder, ".env")):
+    folder = _folder()
+    if not folder or not os.path.exists(os.path.join(folder, ".env")):
+        return ""
+    if is_trusted([folder], settings.trust_folders):
         return ""
     return f"; keys in .env do not count here, because {folder} is not in trust.folders of your config.toml"
 
@@ -172,7 +182,7 @@ def _server(environment: Mapping[str, str]) -> Finding:
 
 async def _greeted() -> str:
     client = JsonRpcClient()
-    await client.start([sys.executable, "-m", "pilothouse_server.cli", "serve"])
+    await client.start(own_process("serve"))
     try:
         result = await client.handshake({"processId": os.getpid(), "rootUri": None, "capabilities": {}})
         return f"{result['serverInfo']['name']} {result['serverInfo']['version']}"

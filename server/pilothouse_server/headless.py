@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeAlias, cast
 
+from pilothouse_agent.tools.process_group import ProcessGroup
 from pilothouse_server.method_names import CANCEL, EXIT, INITIALIZE, INITIALIZED, SHUTDOWN
 from pilothouse_server.transport.codec import decode, encode
 from pilothouse_server.transport.frames import FrameParser, frame
@@ -170,8 +170,7 @@ class JsonRpcClient:
     def kill(self) -> None:
         """End the server and whatever is in its process group, without a word."""
         if self._process is not None and self._process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            ProcessGroup(self._process.pid).send(signal.SIGKILL)
 
     async def _reap(self, process: asyncio.subprocess.Process) -> None:
         if await _ended(process, self._limits.exit):

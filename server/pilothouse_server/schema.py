@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from inspect import cleandoc
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, cast
 from pydantic.json_schema import models_json_schema
 
 from pilothouse_server import method_names as names
+from pilothouse_server.entry import complain, say
 from pilothouse_server.field_docs import add_field_docs
 from pilothouse_server.protocol import ClientFeatures, ErrorKindCode, Wire
 from pilothouse_server.protocol_events import EVENTS
@@ -81,16 +81,16 @@ def write_schema(arguments: list[str]) -> int:
     """The command; the exit code. Without options the schema goes to stdout."""
     match arguments:
         case []:
-            sys.stdout.write(_dumped())
+            say(_dumped())
         case ["--docs"]:
-            sys.stdout.write(protocol_page())
+            say(protocol_page())
         case ["--out", folder]:
             target = Path(folder)
             target.mkdir(parents=True, exist_ok=True)
             (target / "pilothouse.schema.json").write_text(_dumped(), encoding="utf-8")
             (target / "protocol.md").write_text(protocol_page(), encoding="utf-8")
         case _:
-            sys.stderr.write("usage: pilothouse schema [--out DIR | --docs]\n")
+            complain("usage: pilothouse schema [--out DIR | --docs]")
             return 2
     return 0
 

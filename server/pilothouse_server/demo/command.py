@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pilothouse_server.run.command import run_prompt
 from pilothouse_server.run.options import RunOptions
+from pilothouse_server.run.stops import unwinding
 
 __all__ = ["run_demo"]
 
@@ -30,7 +31,7 @@ project, which is gone again. Next, in a project and with a model of your own:
 
 def run_demo() -> int:
     """Blocks; the exit code is that of the run."""
-    with tempfile.TemporaryDirectory(prefix="pilothouse-demo-") as folder:
+    with unwinding(), tempfile.TemporaryDirectory(prefix="pilothouse-demo-") as folder:
         project = Path(folder).resolve() / "logbook"
         _unpack(project)
         _say(f"{_BEFORE}{_PROMPT}\n\n")

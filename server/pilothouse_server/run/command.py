@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+from pilothouse_server.entry import own_process
 from pilothouse_server.headless import JsonRpcClient
 from pilothouse_server.method_names import EVENT, REQUEST_APPROVAL
 from pilothouse_server.run.approval import TerminalApprover
-from pilothouse_server.run.conversation import SERVER, Conversation
+from pilothouse_server.run.conversation import Conversation
 from pilothouse_server.run.json_view import JsonView
 from pilothouse_server.run.keyboard import Keyboard
 from pilothouse_server.run.options import RunOptions
@@ -25,9 +26,9 @@ __all__ = ["exit_code", "run_prompt"]
 _COMPLETED, _ERROR, _STOPPED_EARLY, _INTERRUPTED = 0, 1, 3, 130
 
 
-def run_prompt(options: RunOptions, *, server: Sequence[str] = SERVER) -> int:
-    """Blocks until the run has ended; the exit code. `server` is the program that serves it."""
-    return asyncio.run(_run(options, server))
+def run_prompt(options: RunOptions, *, server: Sequence[str] | None = None) -> int:
+    """Blocks until the run has ended; the exit code. `server` is the program that serves it, ours if None."""
+    return asyncio.run(_run(options, server or own_process("serve")))
 
 
 def exit_code(result: Json, stop: Stop | None) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -14,12 +13,9 @@ from pilothouse_server.run.options import RunOptions
 from pilothouse_server.run.stops import Stop, Stopped, Stops
 from pilothouse_server.run.view import View
 
-__all__ = ["SERVER", "Conversation"]
+__all__ = ["Conversation"]
 
 Json: TypeAlias = dict[str, Any]
-
-# -P: the folder we are called in is not ours, so nothing is imported from it.
-SERVER = (sys.executable, "-P", "-m", "pilothouse_server.cli", "serve")
 
 _OPENING = 30.0
 _SETTLING = 45.0

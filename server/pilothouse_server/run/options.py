@@ -18,6 +18,7 @@ Approve: TypeAlias = Literal["ask", "none", "edits", "all"]
 
 _NO_PROMPT = "say what to do: pilothouse run TEXT, -m TEXT, or - to read it from standard input"
 _TWO_PROMPTS = "the prompt was given twice; use either TEXT or -m TEXT"
+_NO_FOLDER = "the current folder is not there any more; change to one that is, or name one"
 _NO_SESSIONS = "--session is not there yet: sessions are not kept; run without it"
 
 
@@ -132,6 +133,8 @@ def _folder(text: str) -> Path:
     try:
         path = Path(text).expanduser().absolute()
         found = path.is_dir()
+    except FileNotFoundError:
+        raise ArgumentTypeError(_NO_FOLDER) from None
     except (OSError, RuntimeError, ValueError) as error:
         raise ArgumentTypeError(f"{text!r} cannot be used as a folder: {error}") from None
     if not found:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from enum import Enum
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["Stop", "Stopped", "Stops"]
+from pilothouse_server.entry import ending_signals
+
+__all__ = ["Stop", "Stopped", "Stops", "unwinding"]
 
 T = TypeVar("T")
 
 _CANCELLING = 1.0
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stop(Enum):
@@ -44,23 +46,26 @@ class Stops:
     def __init__(self, *, on_force: Callable[[], object]) -> None:
         self._first: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
         self._signals = 0
-        self._taken: list[signal.Signals] = []
+        self._before: dict[int, Any] = {}
+        """The handlers of the signals that were taken over."""
         self.force = on_force
         """End at once, whatever is lost."""
 
     def __enter__(self) -> Stops:
         loop = asyncio.get_running_loop()
-        self._taken = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-        for number in self._taken:
-            loop.add_signal_handler(number, self.signalled, number)
+        for name, number in ending_signals().items():
+            if (before := signal.getsignal(number)) is not signal.SIG_IGN:
+                self._before[number] = before
+                loop.add_signal_handler(number, self.signalled, _CAUSES[name])
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         loop = asyncio.get_running_loop()
-        for number in self._taken:
+        for number, before in self._before.items():
             loop.remove_signal_handler(number)
+            signal.signal(number, before)
 
     @property
     def cause(self) -> Stop | None:
@@ -71,9 +76,9 @@ class Stops:
         if not self._first.done():
             self._first.set_result(cause)
 
-    def signalled(self, number: signal.Signals) -> None:
+    def signalled(self, cause: Stop) -> None:
         self._signals += 1
-        self.stop(_STOPS[number])
+        self.stop(cause)
         if self._signals > 1:
             self.force()
 
@@ -94,8 +99,20 @@ class Stops:
         raise Stopped
 
 
-_STOPS = {
-    signal.SIGINT: Stop.INTERRUPTED,
-    signal.SIGTERM: Stop.TERMINATED,
-    signal.SIGHUP: Stop.HUNG_UP,
-}
+@contextmanager
+def unwinding() -> Generator[None]:
+    """Signals end the process through its `finally` blocks."""
+
+    def unwind(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    taken = [number for number in ending_signals().values() if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, unwind) for number in taken}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+_CAUSES = {"SIGINT": Stop.INTERRUPTED, "SIGTERM": Stop.TERMINATED, "SIGHUP": Stop.HUNG_UP}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from pilothouse_server.entry import fill_gaps
+
 __all__ = ["Wire", "take_stdio"]
 
 
@@ -20,7 +22,7 @@ def take_stdio() -> Wire:
 
     The copies block and are not inherited by child processes.
     """
-    _fill_gaps()
+    fill_gaps()
     wire = Wire(os.dup(0), os.dup(1))
     for descriptor in wire:
         os.set_blocking(descriptor, True)
@@ -29,10 +31,3 @@ def take_stdio() -> Wire:
     os.close(null)
     os.dup2(2, 1)
     return wire
-
-
-def _fill_gaps() -> None:
-    """Put the null device where a standard descriptor was closed, lest the wire be given its number."""
-    while (null := os.open(os.devnull, os.O_RDWR)) <= 2:
-        os.set_inheritable(null, True)
-    os.close(null)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
 import stat
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Protocol
 
+from pilothouse_server.entry import ending_signals
 from pilothouse_server.transport.descriptors import Wire
 from pilothouse_server.transport.frames import FrameError, FrameParser
 from pilothouse_server.transport.outbox import Outbox
@@ -22,7 +22,6 @@ __all__ = ["Life", "Receiver"]
 
 logger = logging.getLogger(__name__)
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _AFTER_EXIT = 0.6
 _OTHERWISE = 2.0
 """Seconds for the teardown."""
@@ -80,7 +79,7 @@ class Life:
 
     async def run(self, receiver: Receiver, teardown: Callable[[], Awaitable[None]]) -> int:
         """Returns the exit code. What `teardown` leaves undone in its time is left."""
-        for number in _SIGNALS:
+        for number in ending_signals().values():
             self._loop.add_signal_handler(number, self.end, 128 + number, f"signal {number}")
         self.outbox.start()
         self._watch_output()
