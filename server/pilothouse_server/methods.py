@@ -142,6 +142,7 @@ def settled(session_id: str, result: RunResult) -> protocol.SettledResult:
         "text": result.text,
         "usage": usage_to_wire(result.usage) if result.usage is not None else None,
         "returned": returned_to_wire(result.returned),
+        "denied": result.denied or None,
         "error": error_to_wire(result.error) if result.error is not None else None,
     }
     return protocol.SettledResult.model_validate(wire)

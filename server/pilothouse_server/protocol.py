@@ -264,6 +264,8 @@ class SettledResult(Wire):
     usage: UsageModel | None
     """null when no provider reported any."""
     returned: list[ReturnedItem]
+    denied: int | None = None
+    """How many calls were refused; absent when none was."""
     error: ErrorModel | None = None
 
     def to_wire(self) -> JsonDict:

@@ -190,6 +190,8 @@ class AgentEndEvent(EventBase):
     text: str
     usage: UsageModel | None
     returned: list[ReturnedItem]
+    denied: int | None = None
+    """How many calls were refused; absent when none was."""
     error: ErrorModel | None = None
     duration_ms: int
 

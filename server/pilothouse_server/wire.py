@@ -194,6 +194,7 @@ def _agent_end(event: e.AgentEnd) -> WireDict:
         text=event.text,
         returned=returned_to_wire(event.returned),
         error=None if event.error is None else error_to_wire(event.error),
+        denied=event.denied or None,
         durationMs=event.duration_ms,
     )
 

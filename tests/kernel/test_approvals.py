@@ -8,7 +8,13 @@ import pytest
 
 from pilothouse_agent.kernel.abort import Aborted, AbortSignal
 from pilothouse_agent.kernel.approvals import Approvals
-from pilothouse_agent.kernel.events import ApprovalRequested, ApprovalResolved, Event
+from pilothouse_agent.kernel.events import (
+    AgentEnd,
+    ApprovalRequested,
+    ApprovalResolved,
+    Event,
+    ToolExecutionEnd,
+)
 from pilothouse_agent.kernel.hooks import ChangeArguments, Hooks
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import ToolCall
@@ -16,7 +22,7 @@ from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.questions import Answer, PermissionRequest, Question, Verdict
 from pilothouse_agent.kernel.tooling import InvalidArguments, ToolResult, Violation
 from support.footprints import turns_of_the_loop
-from support.kernel import Bench, FakeTool, Gate, asks, bench, call, echo_tool, says, soon
+from support.kernel import Bench, FakeClock, FakeTool, Gate, asks, bench, call, echo_tool, says, soon
 from support.permissions import ALLOW, OPTIONS, REJECT, STOP, FakePermissions, FakeUser
 from support.recorder import Recorder
 
@@ -365,3 +371,50 @@ async def test_an_abort_withdraws_the_open_question_and_nothing_runs() -> None:
     assert b.shown[2:] == [f"R {i}:Aborted: the call did not run.!" for i in ("c1", "c2")]
     assert resolutions(b) == [("c1", "cancelled", "abort", "the run was aborted")]
     assert (await b.run("Go on")).text == "done"
+
+
+@pytest.mark.covers("R265")
+@pytest.mark.parametrize(
+    ("reply", "denied"), [(ALLOW, 1), (REJECT, 2), (None, 2), (Answer("no", "use the other file"), 2)]
+)
+async def test_calls_refused_by_a_rule_or_an_answer_are_counted(reply: Answer | None, denied: int) -> None:
+    b = bench(
+        asks(call("c1", "echo"), call("c2", "other")),
+        asks(call("c3", "free")),
+        says("done"),
+        tools=[echo_tool(), echo_tool("other"), echo_tool("free")],
+        permissions=FakePermissions(other="deny", free="allow"),
+        approver=FakeUser(reply),
+    )
+
+    result = await b.run("Hi")
+
+    assert (result.denied, [event.denied for event in b.events.of(AgentEnd)]) == (denied, [denied])
+
+
+@pytest.mark.covers("R274")
+async def test_the_time_of_a_call_is_its_own_and_not_that_of_the_person_who_was_asked() -> None:
+    clock = FakeClock()
+
+    class Slow(FakeUser):
+        async def ask(self, question: Question) -> Answer | None:
+            await clock.sleep(60)
+            return ALLOW
+
+    async def body(arguments: JsonObject, context: ToolContext) -> ToolResult:
+        await clock.sleep(2)
+        return ToolResult.text("ok")
+
+    b = bench(
+        asks(call("c1", "echo"), call("c2", "work")),
+        says("done"),
+        tools=[echo_tool(), FakeTool("work", body)],
+        permissions=FakePermissions(),
+        approver=Slow(),
+        clock=clock,
+    )
+
+    await b.run("Hi")
+
+    times = {event.tool_call_id: event.duration_ms for event in b.events.of(ToolExecutionEnd)}
+    assert (times["c1"] <= 2000, times["c2"]) == (True, 2000)

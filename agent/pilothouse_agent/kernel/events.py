@@ -192,6 +192,8 @@ class AgentEnd:
     returned: tuple[QueuedItem, ...]
     error: ErrorInfo | None
     duration_ms: int
+    denied: int = 0
+    """Calls that permissions or the user refused."""
 
 
 @dataclass(frozen=True, slots=True)

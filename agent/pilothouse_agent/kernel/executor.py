@@ -139,6 +139,8 @@ class ToolExecutor:
         async with self._slots:
             if self._signal.aborted:
                 return aborted()
+            # What was waited for before, a person's answer among it, is not the call's own time.
+            entry.started = self._clock.monotonic()
             end = await entry.body.run(entry.bound.invocation)
             return await self._finalise(entry.bound.call, end)
 

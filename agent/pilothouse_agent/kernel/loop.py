@@ -128,6 +128,7 @@ class Runner:
         )
         self._loop_guard = LoopGuard()
         self._guarded = 0
+        self._denied = 0
         self._last: AssistantMessage | None = None
         self._usage: Usage | None = None
         self._turn_open = False
@@ -210,6 +211,7 @@ class Runner:
         """Tool-result messages in call order; whether the loop guard ends the run (L9)."""
         looping = False
         for call, end in zip(calls, batch.ends, strict=True):
+            self._denied += end.outcome == "denied"
             if end.outcome != "aborted":
                 notice, stop = self._loop_guard.check(call, end.result.content)
                 looping = looping or stop
@@ -306,6 +308,7 @@ class Runner:
             self._usage,
             self._returned,
             ending.error,
+            self._denied,
         )
         await self._bus.publish(self._agent_end(result))
         return result
@@ -320,6 +323,7 @@ class Runner:
             result.returned,
             result.error,
             duration,
+            result.denied,
         )
 
     async def _open_turn(self) -> None:

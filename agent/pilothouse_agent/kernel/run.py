@@ -26,6 +26,8 @@ class RunResult:
     returned: tuple[QueuedItem, ...] = ()
     """Steering and follow-ups that were not delivered (Q3)."""
     error: ErrorInfo | None = None
+    denied: int = 0
+    """Calls that permissions or the user refused."""
 
 
 class Run:
