@@ -20,6 +20,7 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.transcript import estimate_tokens
 from pilothouse_agent.models.anthropic_stream import ORIGIN
+from pilothouse_agent.models.image_refusals import sent_blocks
 from pilothouse_agent.models.image_type import image_type
 from pilothouse_agent.models.legal import digest, legal_arguments, legal_name
 from pilothouse_agent.models.pieces import Pieces
@@ -88,8 +89,7 @@ class _Writer:
     def _content(self, content: tuple[UserBlock, ...]) -> list[bytes]:
         return [
             text_block(block.text) if isinstance(block, TextBlock) else self._image(block)
-            for block in content
-            if not isinstance(block, TextBlock) or block.text.strip()
+            for block in sent_blocks(content)
         ]
 
     def _image(self, image: ImageBlock) -> bytes:

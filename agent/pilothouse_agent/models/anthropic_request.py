@@ -11,15 +11,18 @@ import re
 from collections.abc import Mapping
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
+from pilothouse_agent.kernel.messages import RefusedBlock
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
 from pilothouse_agent.models.anthropic_blocks import anthropic_pieces, text_block
 from pilothouse_agent.models.anthropic_models import BUDGETS, EFFORTS, output_limit, thinking_style
 from pilothouse_agent.models.anthropic_turns import AnthropicTurns, marked
 from pilothouse_agent.models.continuation import Continuation, LastMade
 from pilothouse_agent.models.history import SettledHistory
+from pilothouse_agent.models.image_refusals import NO_IMAGES, TOO_MANY_IMAGES, WirePlace
 from pilothouse_agent.models.legal import ToolNames, legal_name
 from pilothouse_agent.models.model_traits import ModelTraits
 from pilothouse_agent.models.schemas import object_schema
+from pilothouse_agent.models.sight import Sight
 from pilothouse_agent.models.wire_json import encode
 
 __all__ = ["CONCESSIONS", "AnthropicRequests"]
@@ -33,7 +36,8 @@ CONCESSIONS: Mapping[str, re.Pattern[str]] = {
     "thinking": re.compile(r"\bthinking\b.{0,40}(?:not supported|not support|permitted)", re.IGNORECASE),
     "output": re.compile(r"max_tokens: \d+ > (\d+)"),
     "cache marks": re.compile(r"cache_control"),
-    "images": re.compile(r"image inputs? (?:is|are) not supported|not support.{0,20}\bimage", re.IGNORECASE),
+    "images": NO_IMAGES,
+    "image count": TOO_MANY_IMAGES,
 }
 """What is left out, or asked for otherwise, after a server has refused it in such words."""
 
@@ -44,8 +48,7 @@ class AnthropicRequests:
     """One for each provider object; keeps what it has written."""
 
     def __init__(self) -> None:
-        self._pieces = anthropic_pieces(images=True)
-        self._blind_pieces = anthropic_pieces(images=False)
+        self._sight = Sight(anthropic_pieces(images=True), anthropic_pieces(images=False))
         self._history = SettledHistory()
         self._written = Continuation[AnthropicTurns]()
         self._names = ToolNames()
@@ -90,13 +93,23 @@ class AnthropicRequests:
             )
         )
 
+    def refused(
+        self,
+        request: ModelRequest,
+        place: WirePlace,
+        *,
+        traits: ModelTraits | None = None,
+        conceded: Mapping[str, str] | None = None,
+    ) -> RefusedBlock:
+        """The image at a place in the body of a request."""
+        return self._turns(request, traits or ModelTraits(), conceded or {}).refused(place)
+
     def _turns(
         self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]
     ) -> AnthropicTurns:
-        sees = traits.images and "images" not in conceded
-        pieces = self._pieces if sees else self._blind_pieces
         back = None if "thoughts" in conceded else request.model
         history = self._history.settled(request.messages)
+        pieces = self._sight.of(history, traits, conceded)
         return self._written.of(history, (back, pieces), lambda: AnthropicTurns(pieces, back))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pilothouse_agent.kernel.messages import ModelMessage
+from pilothouse_agent.kernel.messages import AssistantMessage, ModelMessage, RefusedBlock, ToolResultMessage
 from pilothouse_agent.models.anthropic_blocks import AnthropicPiece, text_block
-from pilothouse_agent.models.pieces import Pieces
+from pilothouse_agent.models.image_refusals import WirePlace, refused_block, sent_blocks
+from pilothouse_agent.models.sight import PiecesOf
 
 __all__ = ["AnthropicTurns", "marked"]
 
@@ -22,8 +23,11 @@ class _Turn:
         self.thinks = False
         """Whether it opens with thinking."""
         self.paused = False
+        self.made_of: list[tuple[ModelMessage, int]] = []
+        """Messages, and how many blocks each has here."""
 
-    def add(self, piece: AnthropicPiece, blocks: tuple[bytes, ...]) -> None:
+    def add(self, message: ModelMessage, piece: AnthropicPiece, blocks: tuple[bytes, ...]) -> None:
+        self.made_of.append((message, len(blocks)))
         if not self.blocks:
             self.thinks = blocks is piece.own and piece.thinks
         self.blocks.extend(blocks)
@@ -38,7 +42,7 @@ class _Turn:
 class AnthropicTurns:
     """Of one history for one model, written message by message."""
 
-    def __init__(self, pieces: Pieces[AnthropicPiece], back: str | None) -> None:
+    def __init__(self, pieces: PiecesOf[AnthropicPiece], back: str | None) -> None:
         """`back`: the model whose own thinking goes back."""
         self.tokens = 0
         """A rough size."""
@@ -48,6 +52,8 @@ class AnthropicTurns:
         self._back = back
         self._past: list[bytes] = []
         """Turns that nothing will be added to and no mark be put on."""
+        self._made_of: list[list[tuple[ModelMessage, int]]] = []
+        """What these were made of."""
         self._turns: list[_Turn] = []
         """The rest."""
 
@@ -68,10 +74,28 @@ class AnthropicTurns:
             self._turns.append(_Turn("user", _BEGIN))
         if not self._turns or self._turns[-1].role != piece.role:
             self._turns.append(_Turn(piece.role))
-        self._turns[-1].add(piece, blocks)
+        self._turns[-1].add(message, piece, blocks)
         # Roles take turns: so many at the end hold all that are to be marked.
         while len(self._turns) > 2 * _MARKED_TURNS:
-            self._past.append(self._turns.pop(0).json(mark=False))
+            turn = self._turns.pop(0)
+            self._past.append(turn.json(mark=False))
+            self._made_of.append(turn.made_of)
+
+    def refused(self, place: WirePlace) -> RefusedBlock:
+        """The image at a place in the turns."""
+        made_of = [*self._made_of, *(turn.made_of for turn in self._turns)]
+        parts = made_of[place.message] if 0 <= place.message < len(made_of) else []
+        index, inner = (*place.parts, None, None)[:2]
+        if index is None:
+            return refused_block([message for message, _ in parts], (), None)
+        for message, blocks in parts:
+            if index < blocks:
+                # All of a tool result is one block, with its own inside.
+                part = inner if isinstance(message, ToolResultMessage) else index
+                sent = () if isinstance(message, AssistantMessage) else sent_blocks(message.content)
+                return refused_block([message], sent, part)
+            index -= blocks
+        return RefusedBlock()
 
     def all(self, *, marks: bool) -> list[bytes]:
         """With marks for the prompt cache at the ends of the last user turns, or without."""

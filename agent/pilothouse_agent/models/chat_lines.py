@@ -5,10 +5,17 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from pilothouse_agent.kernel.messages import ModelMessage, ToolResultMessage, UserMessage
+from pilothouse_agent.kernel.messages import (
+    ImageBlock,
+    ModelMessage,
+    RefusedBlock,
+    ToolResultMessage,
+    UserMessage,
+)
 from pilothouse_agent.kernel.transcript import estimate_tokens
 from pilothouse_agent.models.chat_dialect import ChatDialect
-from pilothouse_agent.models.pieces import Pieces
+from pilothouse_agent.models.image_refusals import WirePlace, refused_block, sent_blocks
+from pilothouse_agent.models.sight import PiecesOf
 from pilothouse_agent.models.wire_json import encode
 
 __all__ = ["ChatLines", "ChatPiece"]
@@ -36,7 +43,7 @@ class ChatPiece(NamedTuple):
 class ChatLines:
     """Of one history for one model, written message by message."""
 
-    def __init__(self, dialect: ChatDialect, pieces: Pieces[ChatPiece], model: str) -> None:
+    def __init__(self, dialect: ChatDialect, pieces: PiecesOf[ChatPiece], model: str) -> None:
         self.tokens = 0
         """A rough size."""
         self._dialect = dialect
@@ -44,10 +51,14 @@ class ChatLines:
         self._model = model
         self._signs = _SIGNED.search(model) is not None
         self._lines: list[bytes] = []
+        self._made_of: list[tuple[ModelMessage, ...]] = []
+        """The messages that each line was made of."""
         self._last = ""
         """The role of the last line."""
         self._images: list[bytes] = []
         """Of the tool results that the lines end with."""
+        self._seen: list[ModelMessage] = []
+        """These tool results."""
 
     def all(self) -> list[bytes]:
         """The lines of a whole request but for the system message."""
@@ -59,19 +70,32 @@ class ChatLines:
         if isinstance(message, ToolResultMessage):
             if piece.images:
                 self._images.append(piece.images)
-            self._add("tool", piece.plain)
+                self._seen.append(message)
+            self._add("tool", piece.plain, message)
             return
         if self._images:
-            self._add("user", _image_message(self._images))
-            self._images = []
+            self._add("user", _image_message(self._images), *self._seen)
+            self._images, self._seen = [], []
         wire = piece.signed if piece.signed and self._signs else piece.plain
         if piece.own and piece.model == self._model:
             wire = piece.own
         if wire:
-            self._add("user" if isinstance(message, UserMessage) else "assistant", wire)
+            self._add("user" if isinstance(message, UserMessage) else "assistant", wire, message)
 
-    def _add(self, role: str, line: bytes) -> None:
-        self._lines += [*self._before(role), line]
+    def refused(self, place: WirePlace) -> RefusedBlock:
+        """The image at a place in the lines."""
+        made_of = [*self._made_of, *([tuple(self._seen)] if self._seen else [])]
+        messages = made_of[place.message] if 0 <= place.message < len(made_of) else ()
+        users = [message.content for message in messages if isinstance(message, UserMessage)]
+        results = [message.content for message in messages if isinstance(message, ToolResultMessage)]
+        sent = [block for content in users for block in sent_blocks(content)]
+        sent += [block for content in results for block in content if isinstance(block, ImageBlock)]
+        return refused_block(messages, sent, place.parts[0] if place.parts else None)
+
+    def _add(self, role: str, line: bytes, *made_of: ModelMessage) -> None:
+        before = self._before(role)
+        self._lines += [*before, line]
+        self._made_of += [*[()] * len(before), made_of]
         self._last = role
 
     def _before(self, role: str) -> list[bytes]:

@@ -10,6 +10,7 @@ from pilothouse_agent.kernel.messages import (
     AssistantMessage,
     ImageBlock,
     ModelMessage,
+    RefusedBlock,
     TextBlock,
     ThinkingBlock,
     ToolCall,
@@ -25,11 +26,13 @@ from pilothouse_agent.models.chat_stream import ORIGIN
 from pilothouse_agent.models.chat_turns import Neighbours
 from pilothouse_agent.models.continuation import Continuation, LastMade
 from pilothouse_agent.models.history import SettledHistory
+from pilothouse_agent.models.image_refusals import NO_IMAGES, TOO_MANY_IMAGES, WirePlace, sent_blocks
 from pilothouse_agent.models.image_type import image_type
 from pilothouse_agent.models.legal import ToolNames, digest, legal_arguments, legal_name
 from pilothouse_agent.models.model_traits import ModelTraits
 from pilothouse_agent.models.pieces import Pieces
 from pilothouse_agent.models.schemas import object_schema, reduced_schema
+from pilothouse_agent.models.sight import Sight
 from pilothouse_agent.models.wire_json import encode
 
 __all__ = ["CONCESSIONS", "ChatRequests"]
@@ -43,10 +46,8 @@ CONCESSIONS: Mapping[str, re.Pattern[str]] = {
         r"reasoning_effort|unknown name .reasoning.|\bthinking\.type\b|not support.{0,20}\bthinking",
         re.IGNORECASE,
     ),
-    "images": re.compile(
-        r"unknown variant .image_url|image inputs? (?:is|are) not supported|not support.{0,20}\bimage",
-        re.IGNORECASE,
-    ),
+    "images": NO_IMAGES,
+    "image count": TOO_MANY_IMAGES,
 }
 """What is left out after a server has refused it in such words."""
 
@@ -63,8 +64,7 @@ class ChatRequests:
 
     def __init__(self, dialect: ChatDialect | None = None) -> None:
         self._dialect = dialect or ChatDialect()
-        self._pieces = self._new_pieces(images=True)
-        self._blind_pieces = self._new_pieces(images=False)
+        self._sight = Sight(self._new_pieces(images=True), self._new_pieces(images=False))
         self._history = SettledHistory()
         self._written = Continuation[ChatLines]()
         self._neighbours = Neighbours()
@@ -102,6 +102,21 @@ class ChatRequests:
             )
         )
 
+    def refused(
+        self,
+        request: ModelRequest,
+        place: WirePlace,
+        *,
+        traits: ModelTraits | None = None,
+        conceded: Mapping[str, str] | None = None,
+    ) -> RefusedBlock:
+        """The image at a place in the body of a request."""
+        if self._dialect.alternating:
+            # Neighbours were made one message, whose blocks nobody counts as we do.
+            return RefusedBlock()
+        lines = self._lines(request, traits or ModelTraits(), conceded or {})
+        return lines.refused(place._replace(message=place.message - bool(request.system)))
+
     def _options(
         self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str], tokens: int
     ) -> JsonObject:
@@ -132,11 +147,10 @@ class ChatRequests:
         return options
 
     def _lines(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> ChatLines:
-        pieces = self._pieces if traits.images and "images" not in conceded else self._blind_pieces
         history = self._history.settled(request.messages)
         if self._dialect.alternating:
-            said = [message for message in history if pieces.of(message).plain]
-            history = self._neighbours.merged(said)
+            history = self._neighbours.merged([message for message in history if _says(message)])
+        pieces = self._sight.of(history, traits, conceded)
         return self._written.of(
             history, (request.model, pieces), lambda: ChatLines(self._dialect, pieces, request.model)
         )
@@ -181,15 +195,13 @@ class _Writer:
     def _user_content(self, content: tuple[UserBlock, ...]) -> JsonValue:
         """A plain string where it can be one: some templates know nothing else."""
         if self._images and any(isinstance(block, ImageBlock) for block in content):
-            return [
-                _part(block) for block in content if not isinstance(block, TextBlock) or block.text.strip()
-            ]
+            return [_part(block) for block in sent_blocks(content)]
         return self._lines(content) or "(empty)"
 
     def _assistant(self, message: AssistantMessage) -> ChatPiece:
-        text, calls = text_of(message.content), message.calls
-        if not calls and not text.strip():
+        if not _says(message):
             return ChatPiece(b"")
+        text, calls = text_of(message.content), message.calls
         wire: JsonObject = {"role": "assistant", "content": text if text.strip() else None}
         if self._dialect.reasoning_back == "always":
             wire["reasoning_content"] = _thoughts(message)
@@ -245,6 +257,13 @@ class _Writer:
         if self._dialect.nine_letter_ids:
             return call_id if _NINE_LETTERS.match(call_id) else _nine_letters(call_id)
         return call_id if 0 < len(call_id) <= _LONGEST_ID else f"call_{digest(call_id)[:24]}"
+
+
+def _says(message: ModelMessage) -> bool:
+    """Whether anything of it is to be sent."""
+    return not isinstance(message, AssistantMessage) or bool(
+        message.calls or text_of(message.content).strip()
+    )
 
 
 def _own_blocks(message: AssistantMessage) -> list[ThinkingBlock]:

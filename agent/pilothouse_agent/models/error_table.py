@@ -220,6 +220,9 @@ WORDINGS: tuple[Wording, ...] = (
         "serverError",
         r"\bjinja\b|raise_exception|input is not supported|param requires --|roles must alternate",
         r"\bat row \d+, column \d+",
+        r"(?:load|decode|process|parse|open|read|identify) (?:the |this |any |an )?(?:input )?image",
+        r"(?:invalid|corrupt|broken|unsupported|unknown) image|\bimage\b.{0,20}(?:is invalid|is corrupt)",
+        r"(?:illegal|invalid) base64|cannot identify image file|image file is truncated",
     ),
 )
 """Looked at last, and only where status and code leave room."""

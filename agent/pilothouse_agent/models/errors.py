@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pilothouse_agent.kernel.json_types import JsonValue
-from pilothouse_agent.kernel.messages import ErrorInfo, ErrorKind
+from pilothouse_agent.kernel.messages import ErrorInfo, ErrorKind, RefusedBlock
 from pilothouse_agent.models.error_body import ErrorBody, read_bytes, read_value
 from pilothouse_agent.models.error_table import (
     ADVICE,
@@ -25,6 +25,7 @@ from pilothouse_agent.models.error_table import (
     STATUSES,
     WORDINGS,
 )
+from pilothouse_agent.models.image_refusals import names_an_image
 from pilothouse_agent.models.retry_after import retry_after
 from pilothouse_agent.models.wire_json import well_formed
 
@@ -91,7 +92,9 @@ def http_error(
     message = _message(
         source, f"answered {status}", content.text, kind, request_id_of(headers) or content.request_id
     )
-    return ErrorInfo(kind, message, retryable, status, waiting if retryable else None)
+    return ErrorInfo(
+        kind, message, retryable, status, waiting if retryable else None, _refused(kind, content.text)
+    )
 
 
 def stream_error(source: Source, value: JsonValue) -> ErrorInfo:
@@ -101,7 +104,9 @@ def stream_error(source: Source, value: JsonValue) -> ErrorInfo:
     kind = _kind(content, content.status, waits=waiting is not None)
     retryable = kind in RETRYABLE
     message = _message(source, "reported an error", content.text, kind, content.request_id)
-    return ErrorInfo(kind, message, retryable, content.status, waiting if retryable else None)
+    return ErrorInfo(
+        kind, message, retryable, content.status, waiting if retryable else None, _refused(kind, content.text)
+    )
 
 
 def own_error(source: Source, kind: ErrorKind, text: str, *, retryable: bool | None = None) -> ErrorInfo:
@@ -126,6 +131,10 @@ def _kind(body: ErrorBody, status: int | None, *, waits: bool) -> ErrorKind:
         if not kinds.isdisjoint(wording.refines) and wording.pattern.search(text):
             return wording.kind
     return kind
+
+
+def _refused(kind: ErrorKind, text: str) -> RefusedBlock | None:
+    return RefusedBlock() if names_an_image(kind, text) else None
 
 
 def _by_status_and_code(body: ErrorBody, status: int | None) -> ErrorKind:

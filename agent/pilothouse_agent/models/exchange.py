@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import replace
 
 from pilothouse_agent.kernel.events import Notice
+from pilothouse_agent.kernel.messages import ErrorInfo
 from pilothouse_agent.kernel.request import Failed, StreamEvent
 from pilothouse_agent.models.answer_reader import AnswerReader
 from pilothouse_agent.models.concessions import Concessions
@@ -24,6 +25,8 @@ logger = logging.getLogger(__name__)
 Write = Callable[[Mapping[str, str]], bytes]
 """Writes the body of a request, without what has been conceded to the server."""
 Read = Callable[[Source], AnswerReader]
+Locate = Callable[[ErrorInfo, Mapping[str, str]], ErrorInfo]
+"""Says which block of the request a refusal is about, if it is about one; given what has been conceded."""
 
 _COMMON = {"content-type": "application/json", "accept-encoding": "identity"}
 
@@ -46,7 +49,9 @@ class Exchange:
         if self._problem is None:
             self._connection = Connection(self._source, settings.url, timeouts or Timeouts())
 
-    async def stream(self, model: str, write: Write, read: Read) -> AsyncGenerator[StreamEvent]:
+    async def stream(
+        self, model: str, write: Write, read: Read, locate: Locate
+    ) -> AsyncGenerator[StreamEvent]:
         """Ends with exactly one terminal event; raises nothing but the cancellation of its reader."""
         if self._problem is not None:
             yield Failed(self._problem)
@@ -73,6 +78,8 @@ class Exchange:
             text = f"{self._source.name} failed on something unforeseen: {type(error).__name__}."
             ending = [Failed(own_error(self._source, "unknown", text))]
         for event in ending:
+            if isinstance(event, Failed):
+                event = replace(event, error=locate(event.error, self._concessions.to(model)))
             yield event
 
     async def warm(self) -> None:

@@ -16,6 +16,7 @@ from pilothouse_agent.kernel.messages import (
     AssistantMessage,
     ImageBlock,
     ModelMessage,
+    RefusedBlock,
     TextBlock,
     ThinkingBlock,
     ToolCall,
@@ -27,6 +28,13 @@ from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
 from pilothouse_agent.kernel.transcript import estimate_tokens
 from pilothouse_agent.models.continuation import Continuation, LastMade
 from pilothouse_agent.models.history import SettledHistory
+from pilothouse_agent.models.image_refusals import (
+    NO_IMAGES,
+    TOO_MANY_IMAGES,
+    WirePlace,
+    refused_block,
+    sent_blocks,
+)
 from pilothouse_agent.models.image_type import image_type
 from pilothouse_agent.models.legal import ToolNames, digest, legal_arguments, legal_name
 from pilothouse_agent.models.model_traits import ModelTraits
@@ -34,6 +42,7 @@ from pilothouse_agent.models.pieces import Pieces
 from pilothouse_agent.models.responses_models import effort, reasons
 from pilothouse_agent.models.responses_stream import ORIGIN
 from pilothouse_agent.models.schemas import object_schema
+from pilothouse_agent.models.sight import PiecesOf, Sight
 from pilothouse_agent.models.wire_json import encode
 
 __all__ = ["CONCESSIONS", "ResponsesRequests"]
@@ -47,7 +56,8 @@ CONCESSIONS: Mapping[str, re.Pattern[str]] = {
     "summary": re.compile(r"reasoning\.summary|reasoning summar", re.IGNORECASE),
     "effort": re.compile(r"reasoning\.effort|\breasoning\b.{0,40}support", re.IGNORECASE),
     "cache key": re.compile(r"prompt_cache_key"),
-    "images": re.compile(r"image inputs? (?:is|are) not supported|not support.{0,20}\bimage", re.IGNORECASE),
+    "images": NO_IMAGES,
+    "image count": TOO_MANY_IMAGES,
 }
 """What is left out after a server has refused it in such words."""
 
@@ -66,14 +76,16 @@ class _Piece(NamedTuple):
     """The model that `own` is for."""
     answers: bool = False
     """Whether it ends with the model's own words."""
+    items: int = 1
+    """How many there are in `plain`."""
+    own_items: int = 0
 
 
 class ResponsesRequests:
     """One for each provider object; keeps what it has written."""
 
     def __init__(self) -> None:
-        self._pieces = _pieces(images=True)
-        self._blind_pieces = _pieces(images=False)
+        self._sight = Sight(_pieces(images=True), _pieces(images=False))
         self._history = SettledHistory()
         self._written = Continuation[_Items]()
         self._names = ToolNames()
@@ -108,34 +120,58 @@ class ResponsesRequests:
             )
         )
 
+    def refused(
+        self,
+        request: ModelRequest,
+        place: WirePlace,
+        *,
+        traits: ModelTraits | None = None,
+        conceded: Mapping[str, str] | None = None,
+    ) -> RefusedBlock:
+        """The image at a place in the body of a request."""
+        return self._items(request, traits or ModelTraits(), conceded or {}).refused(place)
+
     def _items(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> _Items:
-        sees = traits.images and "images" not in conceded
-        pieces = self._pieces if sees else self._blind_pieces
         back = request.model if "thoughts" not in conceded else None
         history = self._history.settled(request.messages)
+        pieces = self._sight.of(history, traits, conceded)
         return self._written.of(history, (back, pieces), lambda: _Items(pieces, back))
 
 
 class _Items:
     """Of one history for one model, written message by message."""
 
-    def __init__(self, pieces: Pieces[_Piece], back: str | None) -> None:
+    def __init__(self, pieces: PiecesOf[_Piece], back: str | None) -> None:
         """`back`: the model whose own thinking goes back."""
         self.tokens = 0
         """A rough size."""
         self._pieces = pieces
         self._back = back
         self._items: list[bytes] = []
+        self._made_of: list[tuple[ModelMessage, int]] = []
+        """Messages, and how many items each is here."""
         self._answers = False
         """Whether they end with the model's own words."""
 
     def add(self, message: ModelMessage) -> None:
         piece = self._pieces.of(message)
         self.tokens += estimate_tokens(message)
-        wire = piece.own if piece.own and piece.model == self._back else piece.plain
+        is_own = bool(piece.own) and piece.model == self._back
+        wire = piece.own if is_own else piece.plain
         if wire:
             self._items.append(wire)
+            self._made_of.append((message, piece.own_items if is_own else piece.items))
             self._answers = piece.answers
+
+    def refused(self, place: WirePlace) -> RefusedBlock:
+        """The image at a place in the items."""
+        index = place.message
+        for message, items in self._made_of:
+            if 0 <= index < items and not isinstance(message, AssistantMessage):
+                part = place.parts[0] if place.parts else None
+                return refused_block([message], sent_blocks(message.content), part)
+            index -= items
+        return RefusedBlock()
 
     def all(self) -> list[bytes]:
         return [*self._items, _CONTINUE] if self._answers or not self._items else self._items
@@ -210,8 +246,7 @@ class _Writer:
     def _content(self, content: tuple[UserBlock, ...]) -> list[JsonObject]:
         return [
             _text(block.text) if isinstance(block, TextBlock) else self._image(block)
-            for block in content
-            if not isinstance(block, TextBlock) or block.text.strip()
+            for block in sent_blocks(content)
         ]
 
     def _image(self, image: ImageBlock) -> JsonObject:
@@ -228,7 +263,7 @@ def _assistant(message: AssistantMessage) -> _Piece:
     answers = not message.calls
     model = _maker(message)
     if model is None:
-        return _Piece(_joined(plain), answers=answers)
+        return _Piece(_joined(plain), answers=answers, items=len(plain))
     own = [item for item in map(_own_item, message.content) if item is not None]
     # Thinking must be followed by what it led to.
     while own[-1]["type"] == "reasoning":
@@ -237,7 +272,7 @@ def _assistant(message: AssistantMessage) -> _Piece:
     if all(item["type"] != "reasoning" for item in own):
         for item in own:
             item.pop("id", None)
-    return _Piece(_joined(plain), _joined(own), model, answers)
+    return _Piece(_joined(plain), _joined(own), model, answers, len(plain), len(own))
 
 
 def _plain_item(block: AssistantBlock) -> JsonObject | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
 from typing import Protocol
 
+from pilothouse_agent.kernel.messages import ErrorInfo, RefusedBlock
 from pilothouse_agent.kernel.request import ModelLimits, ModelRequest, StreamEvent, ToolSpec
 from pilothouse_agent.models.answer_reader import AnswerReader
 from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.errors import Source
 from pilothouse_agent.models.exchange import Exchange
+from pilothouse_agent.models.image_refusals import WirePlace, wire_place
 from pilothouse_agent.models.model_traits import ModelTraits, TraitsOf
 from pilothouse_agent.models.server_settings import ServerSettings
 
@@ -26,6 +29,17 @@ class RequestWriter(Protocol):
         self, request: ModelRequest, *, model: str, traits: ModelTraits, conceded: Mapping[str, str]
     ) -> bytes:
         """`model` is the name on the wire; `conceded` tells what the server has refused to take."""
+        ...
+
+    def refused(
+        self,
+        request: ModelRequest,
+        place: WirePlace,
+        *,
+        traits: ModelTraits | None,
+        conceded: Mapping[str, str] | None,
+    ) -> RefusedBlock:
+        """The image at a place in the body of a request."""
         ...
 
 
@@ -62,7 +76,15 @@ class WireProvider:
         def read(source: Source) -> AnswerReader:
             return self._reader(source, model=request.model, names=self._writer.names(request.tools))
 
-        return self._exchange.stream(request.model, write, read)
+        def located(error: ErrorInfo, conceded: Mapping[str, str]) -> ErrorInfo:
+            place = wire_place(error.message) if error.refused is not None else None
+            if place is None:
+                return error
+            traits = self._traits(request.model)
+            refused = self._writer.refused(request, place, traits=traits, conceded=conceded)
+            return replace(error, refused=refused)
+
+        return self._exchange.stream(request.model, write, read, located)
 
     def limits(self, model: str) -> ModelLimits:
         return self._traits(model).limits
