@@ -152,3 +152,54 @@ def test_only_words_inside_the_workspace_go_without_a_question() -> None:
         "ls /home/me/project/src": "allow",
     }
     assert verdict(rules, *decisions) == decisions
+
+
+@pytest.mark.covers("R303")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sleep 0.2; echo $((1+2))",
+        "sleep 0.2 && echo $(( (1 + 2) * 3 % 4 ))",
+        'echo "sum: $((0x1F + 16#ff + 010))"',
+        "echo $((1 + $((2 << 3))))",
+        "echo a$((1+2))b | wc -c",
+        "seq 1 $((2*5)) | head -n $((1+1))",
+        "[ $((1+1)) -eq 2 ] && echo yes",
+        "timeout 5 sleep $((1))",
+    ],
+)
+def test_sleeping_and_arithmetic_on_numbers_change_nothing(line: str) -> None:
+    assert is_read_only(line)
+
+
+@pytest.mark.covers("R303")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo $((x))",
+        "echo $((x=1))",
+        "echo $((1 + a[$(touch f)]))",
+        "echo $((1 + $x))",
+        "echo $((1 + ${x}))",
+        "echo $((1 + $(date +%s)))",
+        "echo $((1x))",
+        "echo $((1+2)) > f",
+        "sort $((0-1))",
+        "rm $((1+2))",
+        "$((1+2))",
+        "sleep 1; make",
+    ],
+)
+def test_arithmetic_that_may_run_something_and_what_else_changes_files_stay_alone(line: str) -> None:
+    assert not is_read_only(line)
+
+
+@pytest.mark.covers("R303")
+def test_a_rule_that_a_number_may_meet_asks() -> None:
+    made = pipeline({"commands": {"kill 3": "deny", "kill": "allow"}})
+
+    assert verdict(made, "kill 3", "kill $((1+2))", "kill 4") == {
+        "kill 3": "deny",
+        "kill $((1+2))": "ask",
+        "kill 4": "allow",
+    }

@@ -50,7 +50,7 @@ class AcceptedOptions:
         return draft.arguments() if self._accepts(draft, words) else None
 
     def _accepts(self, draft: _Draft, words: Sequence[Word]) -> bool:
-        if any(word.kind == "dynamic" or _may_be_option(word) for word in words):
+        if any(word.kind in ("number", "dynamic") or _may_be_option(word) for word in words):
             return False
         if self.operands is not None:
             several = any(word.kind == "glob" for word in words)

@@ -122,7 +122,10 @@ def _printf(words: Sequence[Word]) -> bool:
 
 def _test(words: Sequence[Word]) -> bool:
     """Without subscripts, which the shell evaluates, commands in them included."""
-    return all(word.kind != "dynamic" and not {"[", "$", "`"} & set(word.text) for word in words)
+    return all(
+        word.kind == "number" or (word.kind != "dynamic" and not {"[", "$", "`"} & set(word.text))
+        for word in words
+    )
 
 
 _SPECIAL: dict[str, Callable[[Sequence[Word]], bool]] = {

@@ -10,7 +10,7 @@ from typing import Literal
 
 __all__ = ["Scanner", "Unreadable", "Word", "WordKind"]
 
-WordKind = Literal["literal", "glob", "dynamic"]
+WordKind = Literal["literal", "glob", "number", "dynamic"]
 
 _PLAIN = re.compile(r"[^\x00-\x20\x7f;&|<>()\\'\"$`*?\[{]+")
 _QUOTED_PLAIN = re.compile(r'[^"\\$`]+')
@@ -27,6 +27,9 @@ _NAMED_INDEX = re.compile(r"\[(?![@*]?\]|[0-9]+\])")
 _NAMED_OFFSET = re.compile(r":(?![-=?+])[^}]*[A-Za-z_$`]")
 _LITERAL_BRACES = re.compile(r"\{[\w-]*\}")
 
+_NUMBER = re.compile(r"\b(?:0[xX][0-9a-fA-F]+|[0-9]+#[0-9A-Za-z_]+|[0-9]+)\b")
+_NAMED = re.compile(r"[^\W\d]")
+
 _ARITHMETIC_DOUBT = "arithmetic on variables, which can run commands hidden in their values"
 
 
@@ -39,13 +42,15 @@ class Word:
     text: str
     """Without quotes and escapes. What only the running shell knows stands as it was written."""
     kind: WordKind = "literal"
-    """glob: file names may take its place; dynamic: anything may, also no word or several."""
+    """glob: file names may take its place; number: holds what the shell works out of literal numbers;
+    dynamic: anything may stand there, also no word or several."""
 
 
 @dataclass(slots=True)
 class _Draft:
     pieces: list[str] = field(default_factory=list[str])
     glob: bool = False
+    number: bool = False
     dynamic: bool = False
 
     def add(self, text: str) -> None:
@@ -55,14 +60,24 @@ class _Draft:
         self.pieces.append(source)
         self.dynamic = True
 
+    def add_number(self, source: str) -> None:
+        self.pieces.append(source)
+        self.number = True
+
     def add_glob(self, char: str) -> None:
         self.pieces.append(char)
         self.glob = True
 
     def word(self) -> Word:
         text = "".join(self.pieces)
-        kind: WordKind = "dynamic" if self.dynamic else "glob" if self.glob and text != "[" else "literal"
-        return Word(text, kind)
+        return Word(text, self._kind(text))
+
+    def _kind(self, text: str) -> WordKind:
+        if self.dynamic or (self.number and self.glob):
+            return "dynamic"
+        if self.number:
+            return "number"
+        return "glob" if self.glob and text != "[" else "literal"
 
 
 class Scanner:
@@ -129,23 +144,28 @@ class Scanner:
                 self._backquotes(draft, quoted=True)
         return draft.word()
 
-    def arithmetic(self, *, semicolons: bool = False) -> None:
-        """What follows `((`, up to and with its `))`."""
+    def arithmetic(self, *, semicolons: bool = False) -> bool:
+        """What follows `((`, up to and with its `))`; whether it is about literal numbers only."""
         depth = 0
-        start = self.pos
+        literal = True
         while not (depth == 0 and self.at(")")):
-            if self.match(_ARITHMETIC_PLAIN) or (semicolons and self.take(";")):
+            if plain := self.match(_ARITHMETIC_PLAIN):
+                literal = literal and _NAMED.search(_NUMBER.sub(" ", plain[0])) is None
+            elif semicolons and self.take(";"):
                 continue
-            if self.take("("):
+            elif self.take("("):
                 depth += 1
             elif self.take(")"):
                 depth -= 1
             else:
-                self._expansion(_Draft(), "arithmetic")
-        if re.search(r"[A-Za-z_$`]", self.text[start : self.pos]):
+                inner = _Draft()
+                self._expansion(inner, "arithmetic")
+                literal = literal and inner.number and not inner.dynamic
+        if not literal:
             self.doubts.append(_ARITHMETIC_DOUBT)
         if not self.take("))"):
             raise Unreadable("double parentheses that may be arithmetic or commands")
+        return literal
 
     def _piece(self, draft: _Draft) -> bool:
         """Read one piece of a word into `draft`; False where the word ends."""
@@ -234,7 +254,10 @@ class Scanner:
                 self._parameter(quoted=quoted)
         elif self.take("$(("):
             with self._deeper():
-                self.arithmetic()
+                literal = self.arithmetic()
+            if literal:
+                draft.add_number(self.text[start : self.pos])
+                return
         elif self.take("$("):
             self._substitution()
         elif not self.match(_VARIABLE):
