@@ -112,17 +112,35 @@ async def test_nothing_is_changed_once_the_run_is_aborted(
 async def test_a_change_that_takes_too_long_has_an_unknown_outcome_and_frees_the_queue(
     queue: WriteQueue, scope: RecordingContext, path: Path
 ) -> None:
-    files = DiskFiles(queue, write_limit=0.05)
-    slow = SlowChange("old", "late")
+    disk = StuckDisk()
     with pytest.raises(ToolError) as caught:
-        await files.edit(str(path), slow, scope)
+        await DiskFiles(queue, write_limit=0.2, disk=disk).edit(str(path), to_late, scope)
     assert str(caught.value) == (
-        f"Outcome unknown: the change of {path} did not come to an end within 0.05 s. "
+        f"Outcome unknown: the change of {path} did not come to an end within 0.2 s. "
         "Read it again with read_file before it is changed."
     )
     assert len(queue) == 0
     assert scope.pending == []
-    slow.let_go()
+    disk.let_go.set()
+
+
+def to_late(file: FileText | None) -> str:
+    return "late"
+
+
+class StuckDisk(Disk):
+    """Stops in the middle of a replacement until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = threading.Event()
+        self.ended = threading.Event()
+
+    def replace(self, path: str, data: bytes, loaded: Loaded, gate: Gate) -> None:
+        gate.pass_or_abandon()
+        assert self.let_go.wait(5)
+        super().replace(path, data, loaded, Gate())
+        self.ended.set()
 
 
 class WatchedDisk(Disk):
@@ -139,29 +157,33 @@ class WatchedDisk(Disk):
             self.ended.set()
 
 
-@pytest.mark.covers("T7")
-async def test_a_change_given_up_is_never_made(
+@pytest.mark.covers("T7", "R236")
+async def test_a_change_given_up_before_it_was_begun_is_never_made_and_leaves_no_doubt(
     queue: WriteQueue, scope: RecordingContext, path: Path
 ) -> None:
     disk = WatchedDisk()
+    files = DiskFiles(queue, write_limit=0.2, disk=disk)
     slow = SlowChange("old", "late")
-    with pytest.raises(ToolError, match="Outcome unknown"):
-        await DiskFiles(queue, write_limit=0.05, disk=disk).edit(str(path), slow, scope)
+    with pytest.raises(ToolError) as caught:
+        await files.edit(str(path), slow, scope)
+    assert str(caught.value) == (f"Looking at {path} took longer than 0.2 s. Nothing was changed; try again.")
     slow.let_go()
     assert await asyncio.to_thread(disk.ended.wait, 5)
     assert path.read_text() == "old"
+    await files.edit(str(path), to_late, scope)
+    assert path.read_text() == "late"
 
 
 @pytest.mark.covers("T7")
 async def test_a_file_in_doubt_is_read_again_before_anything_changes_it(
     queue: WriteQueue, scope: RecordingContext, path: Path
 ) -> None:
-    files = DiskFiles(queue, write_limit=0.05)
-    slow = SlowChange("old", "late")
+    disk = StuckDisk()
+    files = DiskFiles(queue, write_limit=0.2, disk=disk)
     with pytest.raises(ToolError, match="Outcome unknown"):
-        await files.edit(str(path), slow, scope)
-    slow.let_go()
-    assert await asyncio.to_thread(slow.ended.wait, 5)
+        await files.edit(str(path), to_late, scope)
+    disk.let_go.set()
+    assert await asyncio.to_thread(disk.ended.wait, 5)
     for call in (
         files.edit(str(path), refuse, scope),
         files.write(str(path), "x", scope),

@@ -6,12 +6,18 @@ import errno
 import os
 import stat
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import FileIO
 
 from pilothouse_agent.files.draft import ANONYMOUS, open_draft, sweep
 from pilothouse_agent.kernel.tooling import ToolError
 
-__all__ = ["MAX_SIZE", "Abandoned", "Disk", "Gate", "Loaded", "Overtaken", "Unreadable"]
+__all__ = ["MAX_SIZE", "Abandoned", "Disk", "Gate", "Irreplaceable", "Loaded", "Overtaken", "Unreadable"]
+
+_NO_PLACE_BESIDE = frozenset({errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS})
+"""What the system says of a file that may be written in a place where no other may be made or renamed."""
 
 MAX_SIZE = 16 * 1024 * 1024
 """Bytes; a larger file is not opened as text."""
@@ -19,6 +25,13 @@ MAX_SIZE = 16 * 1024 * 1024
 
 class Overtaken(Exception):
     """The file is not the one that was loaded any more."""
+
+
+class Irreplaceable(Exception):
+    """The file may be written, but nothing can be put in its place that would be the same file to others:
+    it has other names too, an owner or attributes that a copy would lose, or is a mount of its own. Nothing
+    was done; `overwrite` it.
+    """
 
 
 class Abandoned(Exception):
@@ -37,14 +50,25 @@ class Gate:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._passed = False
+        self._closed = False
 
     def pass_or_abandon(self) -> None:
-        if not self.close():
-            raise Abandoned
+        with self._lock:
+            if self._closed:
+                raise Abandoned
+            self._passed = True
+
+    def come_back(self) -> None:
+        """Whoever passed has changed nothing, and may pass again."""
+        with self._lock:
+            self._passed = False
 
     def close(self) -> bool:
         """Whether nobody has passed; from now on nobody does."""
-        return self._lock.acquire(blocking=False)
+        with self._lock:
+            self._closed = True
+            return not self._passed
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +124,44 @@ class Disk:
                 os.chmod(path, mode)
 
     def replace(self, path: str, data: bytes, loaded: Loaded, gate: Gate) -> None:
-        """Put `data` in the place of what was loaded. Raises `Overtaken`."""
+        """Put `data` in the place of what was loaded. Raises `Overtaken` and `Irreplaceable`."""
         _check_same(path, loaded.status)
         if not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, "it is read-only", path)
+        if loaded.status.st_nlink > 1:
+            raise Irreplaceable
         folder = os.path.dirname(path)
-        self._sweep(folder)
-        with open_draft(folder, data, like=path, anonymous=self._anonymous) as draft:
+        try:
+            self._sweep(folder)
+            with open_draft(folder, data, like=path, anonymous=self._anonymous) as draft:
+                _check_same(path, loaded.status)
+                gate.pass_or_abandon()
+                draft.replace(path)
+        except OSError as error:
+            if error.errno not in _NO_PLACE_BESIDE:
+                raise
+            gate.come_back()
+            raise Irreplaceable from error
+
+    def overwrite(self, path: str, data: bytes, loaded: Loaded, gate: Gate) -> None:
+        """Write `data` over what was loaded, where it stands. Raises `Overtaken`.
+
+        Not safe from an end of the machine: have the old text kept first. When it fails half-way, the old
+        bytes are put back.
+        """
+        flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+        with open(os.open(path, flags), "wb", buffering=0) as file:
             _check_same(path, loaded.status)
+            if not os.path.samestat(os.fstat(file.fileno()), loaded.status):
+                raise Overtaken
             gate.pass_or_abandon()
-            draft.replace(path)
+            try:
+                _fill(file, data)
+            except OSError:
+                _put_back(file, loaded.data)
+                raise
+            if os.fstat(file.fileno()).st_mode != loaded.status.st_mode:
+                os.fchmod(file.fileno(), stat.S_IMODE(loaded.status.st_mode))
 
     def remove(self, path: str, status: os.stat_result, gate: Gate) -> None:
         """Remove a file or link, if it is still the one of `status`. Raises `Overtaken`."""
@@ -137,6 +189,38 @@ class Disk:
         if folder not in self._swept:
             self._swept.add(folder)
             sweep(folder)
+
+
+def _fill(file: FileIO, data: bytes) -> None:
+    if len(data) > os.fstat(file.fileno()).st_size and hasattr(os, "posix_fallocate"):
+        with _where_supported():
+            os.posix_fallocate(file.fileno(), 0, len(data))
+    file.seek(0)
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]
+    file.truncate()
+    os.fsync(file.fileno())
+
+
+def _put_back(file: FileIO, data: bytes) -> None:
+    try:
+        _fill(file, data)
+    except OSError as error:
+        raise Unreadable(
+            f"was only partly written, and its old text could not be put back ({error.strerror}). That "
+            "is kept among the changes of this run: read the file, and ask the user whether to undo the run."
+        ) from None
+
+
+@contextmanager
+def _where_supported() -> Generator[None]:
+    """Not every file system can take room beforehand."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+            raise
 
 
 def _make_folder(folder: str) -> None:

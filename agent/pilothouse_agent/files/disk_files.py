@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from pilothouse_agent.files.consented import NotShown, consented, refuse_unshown
 from pilothouse_agent.files.disk import Disk, Gate, Overtaken
-from pilothouse_agent.files.disk_texts import Check, DiskTexts
+from pilothouse_agent.files.disk_texts import Check, DiskTexts, InPlaceOnly, Rewriting
 from pilothouse_agent.files.doubts import Doubts
 from pilothouse_agent.files.encodings import DeclaredEncodings
 from pilothouse_agent.files.folders import missing_folders, remove_empty
@@ -206,10 +206,28 @@ class DiskFiles:
             return self._rewrite(paths[0], change, gate, whole=whole)
 
         with scope.committing():
-            done = await self._settle([real], resolve, work, scope)
+            try:
+                done = await self._settle([real], resolve, work, scope)
+            except InPlaceOnly as found:
+                done = await self._overwritten(real, found.plan, resolve, scope, whole=whole)
             if self._open_files is not None:
                 await self._open_files.compare(done)
         return done
+
+    async def _overwritten(
+        self, real: str, plan: Rewriting, resolve: _Resolve, scope: WriteScope, *, whole: bool
+    ) -> FileChange:
+        """The old text is kept before the new one goes over it."""
+        done = self._rewritten(real, plan, whole=whole)
+        if self._recorder is not None:
+            with suppress(TimeoutError):
+                await outlast(self._recorder.foretell(done.change, scope.call_id), limit=self._write_limit)
+
+        def work(paths: Sequence[str], gate: Gate) -> _Done:
+            self._texts.overwrite(paths[0], plan, gate)
+            return done
+
+        return await self._settle([real], resolve, work, scope)
 
     async def _changed_by_editor(
         self, real: str, change: TextChange, scope: WriteScope, *, create: bool
@@ -272,7 +290,8 @@ class DiskFiles:
         try:
             done = await outlast(asyncio.to_thread(checked), limit=self._write_limit)
         except TimeoutError:
-            gate.close()
+            if gate.close():
+                raise await self._doubts.unbegun(paths, self._write_limit) from None
             raise await self._doubts.unended(paths, self._write_limit) from None
         return await self._told(done, scope)
 
@@ -300,7 +319,11 @@ class DiskFiles:
 
     def _rewrite(self, path: str, change: TextChange, gate: Gate, *, whole: bool) -> _Done:
         folders = missing_folders(path) if whole else ()
-        before, after = self._texts.rewrite(path, change, gate, create=whole)
+        plan = self._texts.rewrite(path, change, gate, create=whole)
+        return self._rewritten(path, plan, whole=whole, folders=folders)
+
+    def _rewritten(self, path: str, plan: Rewriting, *, whole: bool, folders: tuple[str, ...] = ()) -> _Done:
+        before, after = plan.before, plan.after
         if before is None:
             done = FileChange(path, "create", "disk", None, after.text, folders=folders)
         else:

@@ -12,13 +12,13 @@ from typing import TypeAlias
 
 from pilothouse_agent.files.codec import NotText, decode, encode
 from pilothouse_agent.files.declared import Declared
-from pilothouse_agent.files.disk import Disk, Gate, Loaded, Overtaken, Unreadable
+from pilothouse_agent.files.disk import Disk, Gate, Irreplaceable, Loaded, Overtaken, Unreadable
 from pilothouse_agent.files.explain import file_errors
 from pilothouse_agent.files.recorder import Remains
 from pilothouse_agent.kernel.ports import FileText, TextChange
 from pilothouse_agent.kernel.tooling import ToolError
 
-__all__ = ["Check", "DiskTexts", "Rewriting"]
+__all__ = ["Check", "DiskTexts", "InPlaceOnly", "Rewriting"]
 
 Check: TypeAlias = Callable[[str, str | None], object]
 """Given the path of what is to be deleted and its text, None for what is not text; raises to spare it."""
@@ -37,6 +37,14 @@ class Rewriting:
     data: bytes
     """The whole file, as it is to be."""
     loaded: Loaded | None
+
+
+class InPlaceOnly(Exception):
+    """The file can only be written where it stands; nothing was done. Keep the old text, then `overwrite`."""
+
+    def __init__(self, plan: Rewriting) -> None:
+        super().__init__()
+        self.plan = plan
 
 
 class DiskTexts:
@@ -58,15 +66,19 @@ class DiskTexts:
         found = self._find(path)
         return found[0] if found else None
 
-    def rewrite(
-        self, path: str, change: TextChange, gate: Gate, *, create: bool
-    ) -> tuple[FileText | None, FileText]:
-        """The file before and after `change`, which is asked again when the file changed meanwhile."""
+    def rewrite(self, path: str, change: TextChange, gate: Gate, *, create: bool) -> Rewriting:
+        """Make `change`, which is asked again when the file changed meanwhile. Raises `InPlaceOnly`."""
         for _ in range(_TRIES):
             plan = self.plan(path, change, create=create)
             if (plan.loaded and plan.loaded.data == plan.data) or self._put(path, plan, gate):
-                return plan.before, plan.after
+                return plan
         raise self._restless(path)
+
+    def overwrite(self, path: str, plan: Rewriting, gate: Gate) -> None:
+        """Make a planned change in place. Raises `Overtaken`."""
+        assert plan.loaded is not None
+        with file_errors(path, self._show):
+            self._disk.overwrite(path, plan.data, plan.loaded, gate)
 
     def plan(self, path: str, change: TextChange, *, create: bool) -> Rewriting:
         found = self._find(path) if create else self._open(path)
@@ -142,8 +154,15 @@ class DiskTexts:
                     self._disk.replace(path, plan.data, plan.loaded, gate)
                 else:
                     self._disk.create(path, plan.data, gate)
-            except (Overtaken, FileExistsError):
+            except Overtaken:
                 return False
+            except Irreplaceable:
+                raise InPlaceOnly(plan) from None
+            except FileExistsError:
+                raise ToolError(
+                    f"{self._show(path)} exists already: it was made just now by somebody else, and was left "
+                    "as it is. Read it with read_file first."
+                ) from None
         return True
 
     def _look(self, path: str) -> tuple[os.stat_result, str | None]:

@@ -29,6 +29,13 @@ class Doubts:
                     "with read_file before it is changed."
                 )
 
+    async def unbegun(self, paths: Sequence[str], limit: float) -> ToolError:
+        """A change was given up before it had begun to write."""
+        return ToolError(
+            f"Looking at {await self.named(*paths)} took longer than {limit:g} s. Nothing was changed; try "
+            "again."
+        )
+
     async def unended(self, paths: Sequence[str], limit: float) -> ToolError:
         """A change did not come to an end within so many seconds."""
         for path in paths:

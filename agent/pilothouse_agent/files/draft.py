@@ -38,7 +38,11 @@ class Draft:
                 raise
             # Perhaps there are no hard links here: take the name with an empty file, exclusively too.
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC))
-            os.replace(self._name, path)
+            try:
+                os.replace(self._name, path)
+            except OSError:
+                os.unlink(path)
+                raise
 
     def replace(self, path: str) -> None:
         if self._name is None:
@@ -111,13 +115,19 @@ def _new_name(folder: str) -> str:
 
 
 def _take_over(descriptor: int, path: str) -> None:
-    """Owner first: changing it clears mode bits. What the system does not let us keep is let go."""
+    """Owner first: changing it clears mode bits. Raises `PermissionError` for what we may not keep."""
     status, ours = os.stat(path), os.fstat(descriptor)
     if (status.st_uid, status.st_gid) != (ours.st_uid, ours.st_gid):
-        with suppress(PermissionError):
-            os.fchown(descriptor, status.st_uid, status.st_gid)
+        os.fchown(descriptor, status.st_uid, status.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
     if hasattr(os, "listxattr"):
         for name in os.listxattr(path):
-            with suppress(OSError):
-                os.setxattr(descriptor, name, os.getxattr(path, name))
+            _take_over_attribute(descriptor, path, name)
+
+
+def _take_over_attribute(descriptor: int, path: str, name: str) -> None:
+    value = os.getxattr(path, name)
+    with suppress(OSError):
+        if os.getxattr(descriptor, name) == value:
+            return
+    os.setxattr(descriptor, name, value)

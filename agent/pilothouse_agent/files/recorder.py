@@ -19,6 +19,11 @@ class Remains:
 
 
 class ChangeRecorder(Protocol):
+    async def foretell(self, change: FileChange, call_id: str) -> None:
+        """Told before a change that may be cut off half-way; `record` follows with it when it is made.
+        Raises nothing."""
+        ...
+
     async def record(self, change: FileChange, call_id: str, remains: Remains | None) -> None:
         """Told after each change, still in the file's queue turn. Raises nothing.
 

@@ -88,6 +88,8 @@ def _unmodified(now: Standing, step: Entry) -> Standing:
         raise Changed("it is not text any more")
     if now.text == after:
         return replace(now, text=before)
+    if now.text == before:
+        return now  # it was foretold and not made, or undone by others
     if _differs_by_end(now.text, after):
         # The editor ends the last line in its own way, as many do in saving.
         return replace(now, text=before.removesuffix("\n") + "\n" * now.text.endswith("\n"))

@@ -26,16 +26,26 @@ class RunRecorder:
         self.complain: Callable[[str], None] = logger.warning
         self._journal = journal
         self._also = also
+        self._foretold: list[FileChange] = []
+        """Kept, and not made yet."""
+
+    async def foretell(self, change: FileChange, call_id: str) -> None:
+        await self._keep(change, call_id, None)
+        self._foretold.append(change)
 
     async def record(self, change: FileChange, call_id: str, remains: Remains | None) -> None:
-        run_id = self.run_id()
-        if call_id and run_id is not None:
-            entry = Entry(run_id, call_id, change, remains)
-            try:
-                await asyncio.to_thread(self._journal.append, entry)
-            except OSError as error:
-                self.complain(
-                    f"The change of {change.path} cannot be undone later: {error.strerror or error}."
-                )
+        if any(change is foretold for foretold in self._foretold):
+            self._foretold = [foretold for foretold in self._foretold if foretold is not change]
+        else:
+            await self._keep(change, call_id, remains)
         if self._also is not None:
             await self._also(change)
+
+    async def _keep(self, change: FileChange, call_id: str, remains: Remains | None) -> None:
+        run_id = self.run_id()
+        if not call_id or run_id is None:
+            return
+        try:
+            await asyncio.to_thread(self._journal.append, Entry(run_id, call_id, change, remains))
+        except OSError as error:
+            self.complain(f"The change of {change.path} cannot be undone later: {error.strerror or error}.")

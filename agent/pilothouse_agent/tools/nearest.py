@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from heapq import nlargest
 
 from pilothouse_agent.files.lines import split_lines
 from pilothouse_agent.tools.visible import visible
@@ -11,7 +12,11 @@ __all__ = ["describe_nearest"]
 
 _SHOWN_LINES = 5
 _SHOWN_WIDTH = 200
-_COMPARED_LINES = 3_000
+_COMPARED_WIDTH = 200
+_COMPARED = 1_000_000
+"""Characters of lines that are looked at for being alike."""
+_CLOSEST = 20
+_WANTED_LINES = 200
 _SAME_LINES = 50
 _ALIKE = 0.6
 _MARKS = str.maketrans({"\t": "→", " ": "·", "\r": "␍"})
@@ -34,21 +39,43 @@ def describe_nearest(text: str, wanted: str) -> str:
 def _nearest(lines: list[str], wanted: list[str]) -> int | None:
     """Index of the line where the wanted text would begin."""
     squeezed = [_squeezed(line) for line in lines]
-    goal = [_squeezed(line) for line in wanted]
+    goal = [_squeezed(line) for line in wanted[:_WANTED_LINES]]
     offset = max(range(len(goal)), key=lambda index: len(goal[index]))
     key = goal[offset]
     if not key:
         return None
     if key not in squeezed:
-        low, high = len(key) * 0.5, len(key) * 2
-        candidates = dict.fromkeys(line for line in squeezed if low <= len(line) <= high)
-        close = get_close_matches(key, list(candidates)[:_COMPARED_LINES], n=1, cutoff=_ALIKE)
-        if not close:
+        close = _closest(squeezed, key)
+        if close is None:
             return None
-        key = close[0]
+        key = close
     places = [index for index, line in enumerate(squeezed) if line == key][:_SAME_LINES]
     best = max(places, key=lambda place: _agreement(squeezed, goal, place - offset))
     return max(best - offset, 0)
+
+
+def _closest(lines: list[str], key: str) -> str | None:
+    """The line most alike: of those that share most pairs of letters, which is told quickly, the one that
+    reads most alike, which is not."""
+    low, high = len(key) * 0.5, len(key) * 2
+    wanted = _pairs(key)
+    shared: dict[str, float] = {}
+    room = _COMPARED
+    for line in lines:
+        if low <= len(line) <= high and line not in shared:
+            pairs = _pairs(line)
+            shared[line] = len(wanted & pairs) / max(len(wanted | pairs), 1)
+            room -= min(len(line), _COMPARED_WIDTH)
+            if room < 0:
+                break
+    heads = {line[:_COMPARED_WIDTH]: line for line in nlargest(_CLOSEST, shared, key=shared.__getitem__)}
+    close = get_close_matches(key[:_COMPARED_WIDTH], heads, n=1, cutoff=_ALIKE)
+    return heads[close[0]] if close else None
+
+
+def _pairs(line: str) -> set[str]:
+    head = line[:_COMPARED_WIDTH]
+    return {head[index : index + 2] for index in range(len(head) - 1)}
 
 
 def _agreement(lines: list[str], goal: list[str], start: int) -> int:
