@@ -78,6 +78,8 @@ class Chat:
         async with self._turn:
             message = await self._message(text)
             session = await self._opened()
+            if not session.takes_messages:
+                self._sessions.refuse_unusable(session.agent.state.model, session.id)
             send = session.steer if steer else session.follow_up
             delivery = send((TextBlock(message),))
             self._keep(text, message, delivery.run_id)
@@ -124,7 +126,7 @@ class Chat:
         return message
 
     async def _opened(self) -> AgentSession:
-        if self.session is None:
+        if self.session is None or self.session.closed:
             session = await self._sessions.create(by_commands=True, for_prompt=True)
             if not self._begun_anew:
                 self._note_beginning(await self._text())

@@ -42,7 +42,7 @@ class AbortArguments(Wire):
 
 class ApproveArguments(Wire):
     approval_id: str | None = None
-    """Absent: the question that was asked first of those that are open."""
+    """Absent: the only question that is open; with several it has to be named."""
     option_id: str | None = None
     """Absent: the option that allows it once."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "ABORT",
+    "AGENT_REQUESTS",
     "ANSWER",
     "APPLY_EDIT",
     "ASK",
@@ -33,6 +34,7 @@ __all__ = [
     "REQUEST_APPROVAL",
     "REWIND",
     "SAVE",
+    "SESSION_CLOSE",
     "SESSION_NEW",
     "SET_MODEL",
     "SET_THINKING",
@@ -71,6 +73,7 @@ FOLDERS_CHANGED = "workspace/didChangeWorkspaceFolders"
 WATCHED_FILES_CHANGED = "workspace/didChangeWatchedFiles"
 
 SESSION_NEW = "session/new"
+SESSION_CLOSE = "session/close"
 REWIND = "session/rewind"
 SET_MODEL = "session/setModel"
 SET_THINKING = "session/setThinking"
@@ -88,3 +91,12 @@ REQUEST_APPROVAL = "agent/requestApproval"
 ASK = "agent/ask"
 SAVE = "editor/save"
 DIAGNOSTICS = "editor/diagnostics"
+
+_TO_THE_CLIENT = frozenset({EVENT, REQUEST_APPROVAL, ASK})
+# Taken from the names above, so that none of them can be forgotten here.
+AGENT_REQUESTS = frozenset(
+    name
+    for name in list(globals().values())
+    if isinstance(name, str) and name.startswith(("agent/", "session/")) and name not in _TO_THE_CLIENT
+) | {EXECUTE_COMMAND, CODE_ACTION}
+"""What the agent is asked; known without loading it."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from pilothouse_agent.kernel.errors import AgentBusy
 from pilothouse_agent.kernel.messages import ImageBlock, TextBlock, UserBlock
+from pilothouse_agent.kernel.parts import RunChoices
 from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.run import RunResult
 from pilothouse_agent.session.agent_session import AbortOutcome, AgentSession, Delivery, Started
@@ -14,7 +15,7 @@ from pilothouse_server import method_names as names
 from pilothouse_server import protocol
 from pilothouse_server.event_stream import EventStream
 from pilothouse_server.faults import fault, invalid
-from pilothouse_server.sessions import Sessions
+from pilothouse_server.sessions import Sessions, mode_named
 from pilothouse_server.transport.codec import decode
 from pilothouse_server.transport.rpc import Waiting
 from pilothouse_server.typed import Methods
@@ -39,23 +40,28 @@ def register_methods(methods: Methods, book: Sessions) -> None:
 
     @methods.typed(names.PROMPT, protocol.PromptParams)
     def prompt(params: protocol.PromptParams) -> protocol.AcceptedResult | Waiting:
+        asked = _Asked(params)
         if params.session_id is None:
-            opening = _Opening(book, params)
+            opening = _Opening(book, asked)
             return Waiting(opening.prompt(), opening.cancel)
         session = book.get(params.session_id)
         book.refuse_unusable(params.model or session.agent.state.model, session.id)
-        started = _start(session, params, book)
+        started = asked.start(session, book)
         if params.wait == "accepted":
             return protocol.AcceptedResult(session_id=session.id, run_id=started.run_id)
         return Waiting(_settled(session, started), session.abort)
 
     @methods.typed(names.STEER, protocol.MessageParams)
     def steer(params: protocol.MessageParams) -> protocol.DeliveryResult:
-        return _delivered(book.get(params.session_id).steer(_content(params)))
+        return _delivered(_heard(book, params.session_id).steer(_content(params)))
 
     @methods.typed(names.FOLLOW_UP, protocol.MessageParams)
     def follow_up(params: protocol.MessageParams) -> protocol.DeliveryResult:
-        return _delivered(book.get(params.session_id).follow_up(_content(params)))
+        return _delivered(_heard(book, params.session_id).follow_up(_content(params)))
+
+    @methods.typed(names.SESSION_CLOSE, protocol.CloseParams)
+    def close(params: protocol.CloseParams) -> Waiting:
+        return Waiting(_closed(book.close_session(params.session_id)), lambda: None)
 
     @methods.typed(names.ABORT, protocol.AbortParams)
     def abort(params: protocol.AbortParams) -> Waiting:
@@ -84,24 +90,50 @@ def register_methods(methods: Methods, book: Sessions) -> None:
     def events(params: protocol.EventsParams) -> protocol.EventsResult:
         return _events(params, book)
 
-    _ = (new, prompt, steer, follow_up, abort, state, unqueue, answer, events)
+    _ = (new, prompt, steer, follow_up, abort, state, unqueue, answer, events, close)
+
+
+class _Asked:
+    """A prompt whose params make sense. Raises faults."""
+
+    def __init__(self, params: protocol.PromptParams) -> None:
+        self.params = params
+        self._content = _content(params)
+        self._mode = mode_named(params.mode)
+
+    def start(self, session: AgentSession, book: Sessions) -> Started:
+        """Admit it. Raises the `busy` fault."""
+        params = self.params
+        try:
+            return session.prompt(
+                self._content,
+                prompt_id=params.prompt_id,
+                choices=RunChoices(params.model, params.thinking),
+                mode=self._mode,
+                note=book.note(session, params.context),
+            )
+        except AgentBusy as error:
+            raise fault(protocol.BUSY, str(error)) from None
 
 
 class _Opening:
     """A prompt that brings its session along."""
 
-    def __init__(self, book: Sessions, params: protocol.PromptParams) -> None:
+    def __init__(self, book: Sessions, asked: _Asked) -> None:
         self._book = book
-        self._params = params
+        self._asked = asked
         self._session: AgentSession | None = None
         self._cancelled = False
 
     async def prompt(self) -> protocol.AcceptedResult | protocol.SettledResult:
-        params = self._params
-        session = self._session = await self._book.create(
-            model=params.model, mode=params.mode, for_prompt=True
-        )
-        started = _start(session, params, self._book)
+        params = self._asked.params
+        session = self._session = await self._book.create(model=params.model, for_prompt=True)
+        try:
+            started = self._asked.start(session, self._book)
+        except Exception:
+            # Nobody is told of a session whose prompt is answered with an error.
+            await self._book.close_session(session.id)
+            raise
         if self._cancelled:
             session.abort()
         if params.wait == "accepted":
@@ -121,13 +153,17 @@ async def _created(book: Sessions, params: protocol.NewParams) -> protocol.NewRe
     return protocol.NewResult(session_id=session.id, epoch=book.epoch)
 
 
-def _start(session: AgentSession, params: protocol.PromptParams, book: Sessions) -> Started:
-    """Admit the prompt. Raises the `busy` fault."""
-    content, note = _content(params), book.note(session, params.context)
-    try:
-        return session.prompt(content, prompt_id=params.prompt_id, model=params.model, note=note)
-    except AgentBusy as error:
-        raise fault(protocol.BUSY, str(error)) from None
+def _heard(book: Sessions, session_id: str) -> AgentSession:
+    """The session that is told something; where that would begin a run, its model must be usable."""
+    session = book.get(session_id)
+    if not session.takes_messages:
+        book.refuse_unusable(session.agent.state.model, session.id)
+    return session
+
+
+async def _closed(closing: Awaitable[None]) -> protocol.EmptyResult:
+    await closing
+    return protocol.EmptyResult()
 
 
 async def _settled(session: AgentSession, started: Started) -> protocol.SettledResult:

@@ -20,7 +20,7 @@ from pilothouse_server.chat_text import asks_to_send
 from pilothouse_server.command_table import register_commands
 from pilothouse_server.document import Document, DocumentEvent
 from pilothouse_server.editor_side import EditorSide
-from pilothouse_server.faults import fault
+from pilothouse_server.faults import fault, invalid
 from pilothouse_server.handshake import Client
 from pilothouse_server.offered_actions import OfferedActions
 from pilothouse_server.protocol_undo import RewindResult
@@ -88,12 +88,17 @@ class PlainDoor:
         return shapes.AbortedResult(session_id=chat.session.id if chat.session else None, run_id=run_id)
 
     def answer(self, approval_id: str | None, choose: Callable[[Question], Answer]) -> protocol.EmptyResult:
-        """Answer the question of this id, or the first that is open."""
-        for session in self._sessions.all():
-            for question in session.agent.approvals.open:
-                asked = approval_id in (None, question.id)
-                if asked and session.agent.approvals.answer(question.id, choose(question)):
-                    return protocol.EmptyResult()
+        """Answer the question of this id, or the only one that is open."""
+        of_all = [
+            (session, each) for session in self._sessions.all() for each in session.agent.approvals.open
+        ]
+        meant = [(session, each) for session, each in of_all if approval_id in (None, each.id)]
+        if len(meant) > 1:
+            listed = "; ".join(f"{each.id} ({each.title})" for _, each in meant)
+            raise invalid("approvalId", f"several questions are open; name one of {listed}")
+        for session, question in meant:
+            if session.agent.approvals.answer(question.id, choose(question)):
+                return protocol.EmptyResult()
         raise fault(protocol.ALREADY_RESOLVED, "No such question is open; it may have been answered already.")
 
     async def new_chat(self) -> shapes.ChatResult:

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
+from pilothouse_server.transport import faults
+
 __all__ = [
     "ALREADY_RESOLVED",
     "BUSY",
@@ -29,6 +31,7 @@ __all__ = [
     "ApprovalParams",
     "ApprovalResult",
     "ClientFeatures",
+    "CloseParams",
     "Content",
     "DeliveryResult",
     "DiffModel",
@@ -82,7 +85,7 @@ ALREADY_RESOLVED = ErrorKindCode(-31004, "alreadyResolved")
 UNKNOWN_MODEL = ErrorKindCode(-31005, "unknownModel")
 NO_CREDENTIALS = ErrorKindCode(-31006, "noCredentials")
 UNTRUSTED = ErrorKindCode(-31007, "untrusted")
-SHUTTING_DOWN = ErrorKindCode(-31008, "shuttingDown")
+SHUTTING_DOWN = ErrorKindCode(faults.SHUTTING_DOWN, "shuttingDown")
 SESSION_LOCKED = ErrorKindCode(-31009, "sessionLocked")
 
 JsonDict: TypeAlias = dict[str, Any]
@@ -153,8 +156,10 @@ class PromptParams(Message):
     prompt_id: str | None = None
     """Given back in agent_start."""
     wait: Literal["settled", "accepted"] = "settled"
-    model: str | None = None
+    model: str | None = Field(default=None, min_length=1)
+    """This and the two below hold for the run and no longer; absent: what the session has."""
     mode: str | None = None
+    thinking: ThinkingName | None = None
     context: PromptContext | None = None
 
 
@@ -165,6 +170,10 @@ class MessageParams(Message):
 
 
 class AbortParams(Wire):
+    session_id: str
+
+
+class CloseParams(Wire):
     session_id: str
 
 
@@ -203,6 +212,8 @@ class StateParams(Wire):
     session_id: str | None = None
     """Absent: all sessions."""
 
+
+ThinkingName: TypeAlias = Literal["off", "minimal", "low", "medium", "high"]
 
 KeySourceName: TypeAlias = Literal["environment", "config", "command", "dotenv", "keyring"]
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from pilothouse_server.protocol import KeySourceName, Wire
+from pilothouse_server.protocol import KeySourceName, ThinkingName, Wire
 
 __all__ = [
     "ModelEntry",
@@ -72,4 +70,4 @@ class SetModelParams(Wire):
 
 class SetThinkingParams(Wire):
     session_id: str
-    thinking: Literal["off", "minimal", "low", "medium", "high"]
+    thinking: ThinkingName

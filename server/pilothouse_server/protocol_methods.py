@@ -29,10 +29,19 @@ METHODS: tuple[Method, ...] = (
     Method(
         names.SESSION_NEW,
         "server",
-        "Open a session. It lives until the server ends.",
+        "Open a session. It lives until it is closed or the server ends.",
         p.NewParams,
         (p.NewResult,),
         (p.UNKNOWN_MODEL,),
+    ),
+    Method(
+        names.SESSION_CLOSE,
+        "server",
+        "End a session: its run is aborted, what it started is ended, and it is forgotten. Answered when "
+        "that has settled, after its last event.",
+        p.CloseParams,
+        (p.EmptyResult,),
+        (p.UNKNOWN_SESSION,),
     ),
     Method(
         names.REWIND,
@@ -59,7 +68,7 @@ METHODS: tuple[Method, ...] = (
         "Say something to the run under way, delivered at its next turn; starts a run when there is none.",
         p.MessageParams,
         (p.DeliveryResult,),
-        (p.UNKNOWN_SESSION,),
+        (p.UNKNOWN_SESSION, p.UNKNOWN_MODEL, p.NO_CREDENTIALS),
     ),
     Method(
         names.FOLLOW_UP,
@@ -67,7 +76,7 @@ METHODS: tuple[Method, ...] = (
         "Say something for when the model would stop; starts a run when there is none.",
         p.MessageParams,
         (p.DeliveryResult,),
-        (p.UNKNOWN_SESSION,),
+        (p.UNKNOWN_SESSION, p.UNKNOWN_MODEL, p.NO_CREDENTIALS),
     ),
     Method(
         names.ABORT,

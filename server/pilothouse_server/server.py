@@ -33,9 +33,10 @@ Json = dict[str, Any]
 
 _SETTLE = 1.0
 """Seconds the runs are given to settle when the server ends."""
-_OF_THE_AGENT = ("agent/", "session/")
-_ALSO_OF_THE_AGENT = (names.PROGRESS_CANCEL, names.EXECUTE_COMMAND, names.CODE_ACTION)
+_OF_THE_AGENT = names.AGENT_REQUESTS | {names.PROGRESS_CANCEL}
 _OWN = (names.INITIALIZED, names.CONFIGURATION_CHANGED)
+_FEATURES: frozenset[str] = frozenset()
+"""Requests that features of pygls answer; only these ever wait for it to be loaded."""
 
 
 class Server:
@@ -66,12 +67,18 @@ class Server:
             self._background.add(self._life.watch_parent(client.process_id))
         return handshake.answer(client, self._version)
 
+    def needs(self, method: str, *, asked: bool) -> bool:
+        if asked:
+            return method in names.AGENT_REQUESTS or method in _FEATURES
+        heard = self._editor is not None and self._editor.hears(method)
+        return heard or method in _OWN or method == names.PROGRESS_CANCEL
+
     def part(self, method: str) -> Part | None:
-        if method in _OWN or method.startswith("$/"):
+        if method in _OWN:
             return self._parts["own"]
         if self._editor is not None and self._editor.hears(method):
             return self._editor
-        if method.startswith(_OF_THE_AGENT) or method in _ALSO_OF_THE_AGENT:
+        if method in _OF_THE_AGENT:
             return self._loaded("agent", self._load_agent)
         return self._loaded("lsp", self._load_lsp)
 

@@ -40,7 +40,7 @@ from pilothouse_server.session_files import SessionFiles
 from pilothouse_server.session_models import SessionModels
 from pilothouse_server.transport.rpc import Rpc
 
-__all__ = ["Sessions"]
+__all__ = ["Sessions", "mode_named"]
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +96,7 @@ class Sessions:
         )
         self._undo = asyncio.Lock()
         self._open: dict[str, _Open] = {}
+        self._closing: set[asyncio.Task[None]] = set()
         self._closed = False
 
     def all(self) -> list[AgentSession]:
@@ -137,13 +138,15 @@ class Sessions:
         for_prompt: bool = False,
     ) -> AgentSession:
         """`by_commands`: the user can answer questions by commands, however else they are asked.
+        `for_prompt`: the model is the one of the prompt that brings the session along; the session keeps
+        it only where no other one is chosen.
 
         Raises a fault for a folder that is not there, an unknown mode, an unknown model or none, when
         the server is ending, and, when it is `for_prompt`, for a model that no request to can succeed.
         """
         session_id = f"session_{secrets.token_hex(6)}"
         chosen, approver = self._models.chosen(model), self._approver(session_id, by_commands=by_commands)
-        approval_mode = _mode(mode) if mode else self.settings.mode
+        approval_mode = mode_named(mode) or self.settings.mode
 
         def make() -> tuple[AgentSession, ModelRegistry, list[str]]:
             places = self._places(cwd, folders)
@@ -154,7 +157,7 @@ class Sessions:
             options = SessionOptions(
                 session_id=session_id,
                 folders=places,
-                model=chosen,
+                model=(self.settings.model if for_prompt else None) or chosen,
                 mode=approval_mode,
                 settings=self.settings,
                 environment=self._models.child_environment(),
@@ -216,6 +219,19 @@ class Sessions:
             return None
         return journal if journal.exists else None
 
+    def close_session(self, session_id: str) -> asyncio.Task[None]:
+        """Forget the session at once and end what it does; the task ends when that has settled.
+
+        Raises the `unknownSession` fault.
+        """
+        session = self.get(session_id)
+        del self._open[session_id]
+        limit = self.settings.tools_grace + self.settings.tools_write_limit
+        closing = asyncio.create_task(session.close(limit))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+        return closing
+
     async def close(self, limit: float) -> None:
         """End every session; each is given `limit` seconds, all at the same time."""
         self._closed = True
@@ -223,6 +239,8 @@ class Sessions:
         for outcome in await asyncio.gather(*closing, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 logger.error("A session could not be closed", exc_info=outcome)
+        if self._closing:
+            await asyncio.wait(self._closing, timeout=limit)
         await self.models.aclose()
 
     @property
@@ -257,10 +275,13 @@ class Sessions:
     def _places(self, cwd: str | None, folders: Sequence[str]) -> tuple[str, ...]:
         """The session's folders: those asked for, else the workspace's."""
         open_folders = self._editor.folders.paths
-        if cwd is None:
-            own = [_folder(folder) for folder in folders] or open_folders[1:]
-            return (*open_folders[:1], *own)
-        return tuple(_folder(place) for place in (cwd, *folders))
+        more = [_folder(folder, f"folders.{index}") for index, folder in enumerate(folders)]
+        if cwd is not None:
+            return (_folder(cwd, "cwd"), *more)
+        if not open_folders:
+            gone = "no folder is open, and the one the server was started in is gone; say where to work"
+            raise invalid("cwd", gone)
+        return (*open_folders[:1], *(more or open_folders[1:]))
 
     def _approver(self, session_id: str, *, by_commands: bool) -> Approver | None:
         """How this client can be asked; None when it cannot."""
@@ -276,16 +297,19 @@ def _complain(session: AgentSession, complaints: Sequence[str]) -> None:
         session.agent.notify(Notice("warning", complaint, "settings"))
 
 
-def _mode(name: str) -> ApprovalMode:
+def mode_named(name: str | None) -> ApprovalMode | None:
+    """Raises a fault for an unknown one."""
+    if name is None:
+        return None
     try:
         return ApprovalMode(name)
     except ValueError:
         raise invalid("mode", f"must be one of {', '.join(ApprovalMode)}") from None
 
 
-def _folder(place: str) -> str:
-    """An absolute path or a file URI of a folder that is there."""
+def _folder(place: str, field: str) -> str:
+    """An absolute path or a file URI of a folder that is there; `field` is where the params have it."""
     path = (path_of(place) or place) if place.startswith("file:") else place
     if not Path(path).is_absolute() or not Path(path).is_dir():
-        raise invalid("cwd", f"{place!r} is not an absolute path or a file URI of a folder that exists")
+        raise invalid(field, f"{place!r} is not an absolute path or a file URI of a folder that exists")
     return path

@@ -61,12 +61,17 @@ def _validated(model: type[P], raw: Any, method: str) -> P:
         return model.model_validate(raw)
     except ValidationError as error:
         violations = [
-            {"path": ".".join(str(part) for part in item["loc"]), "message": item["msg"]}
+            {"path": ".".join(str(part) for part in item["loc"]), "message": _said(item["msg"])}
             for item in error.errors(include_url=False, include_input=False, include_context=False)
         ]
         listed = "; ".join(f"{v['path'] or 'params'}: {v['message']}" for v in violations)
         text = f"The params of {method} do not fit: {listed}"
         raise RequestFault(INVALID_PARAMS, text, {"violations": violations}) from None
+
+
+def _said(message: str) -> str:
+    """Without the mark of a check of our own."""
+    return message.removeprefix("Value error, ")
 
 
 def _to_wire(outcome: Outcome) -> Any:

@@ -108,5 +108,8 @@ class Nobody:
     def garbled(self, body: bytes) -> None:
         raise NotImplementedError
 
+    def needs(self, method: str, *, asked: bool) -> bool:
+        return True
+
     def part(self, method: str) -> None:
         raise NotImplementedError

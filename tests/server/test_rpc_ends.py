@@ -21,7 +21,7 @@ async def test_shutdown_is_answered_after_everything_else() -> None:
 
         assert (answers, b.exits) == (
             [
-                error(4, -32600, "The server is shutting down.", {"kind": "shuttingDown"}),
+                error(4, -31008, "The server is shutting down.", {"kind": "shuttingDown"}),
                 {"id": 1, "result": "aborted"},
                 error(2, -32800, CANCELLED),
                 {"id": 3, "result": None},
@@ -60,7 +60,7 @@ async def test_what_is_held_when_the_server_ends_is_refused_and_never_run() -> N
         b.load()
 
         assert answers == [
-            error(1, -32600, "The server is shutting down.", {"kind": "shuttingDown"}),
+            error(1, -31008, "The server is shutting down.", {"kind": "shuttingDown"}),
             {"id": 2, "result": None},
         ]
         assert b.methods == ["shut down"]

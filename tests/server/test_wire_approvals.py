@@ -200,3 +200,21 @@ def test_messages_are_asked_one_at_a_time_whoever_asks(client: RawClient, tmp_pa
     assert [len(state["approvals"]) for state in states[-1]] == [1, 1]
     assert (asked, question["id"] != again["id"]) == ([question], True)
     assert {client.until(method=None)["result"]["stopReason"] for _ in range(2)} == {"completed"}
+
+
+@pytest.mark.parametrize("chosen", ["rejectOnce", "allowOnce"])
+def test_an_answer_that_says_stop_ends_the_run_whatever_it_chose(
+    client: RawClient, tmp_path: Path, chosen: str
+) -> None:
+    session, project = begin(client, tmp_path, OURS)
+    prompt(client, session)
+    question = client.until(method=OURS)
+    option = next(each["id"] for each in question["params"]["options"] if each["kind"] == chosen)
+    reply(client, question, result={"optionId": option, "reason": "enough", "stop": True})
+    ended = client.answer("prompt")["result"]
+
+    assert (ended["stopReason"], ended["text"]) == ("aborted", "")
+    assert not (project / "p").exists()
+    assert "Done." not in json.dumps(client.seen)
+    prompt(client, session, "next")
+    assert client.answer("next")["result"]["text"] == "Done."

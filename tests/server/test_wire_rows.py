@@ -21,7 +21,7 @@ Json: TypeAlias = dict[str, Any]
 
 PING = json.dumps(request("ping", "agent/state")).encode()
 PONG: Json = {"result": {"sessions": []}}
-NOT_JSON, NOT_A_REQUEST, NOT_INITIALIZED = -32700, -32600, -32002
+NOT_JSON, NOT_A_REQUEST, NOT_INITIALIZED, SHUTTING_DOWN = -32700, -32600, -32002, -31008
 
 
 def code(message: Json | None) -> tuple[Any, int]:
@@ -112,7 +112,7 @@ def test_a_length_that_is_too_long_eats_the_next_message_and_ends_the_server(cli
         (b'{"jsonrpc": "2.0", "id": 1, "method": "agent/abort"}', (1, -32602)),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "agent/abort", "params": {"sessionId": 7}}', (1, -32602)),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "agent/prompt", "params": {"jsonrpc": "2.0"}}', (1, -32602)),
-        (b'{"jsonrpc": "2.0", "id": 1, "method": "textDocument/hover", "params": {}}', (1, -32602)),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "textDocument/hover", "params": {}}', (1, -32601)),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "workspace/executeCommand", "params": 1}', (1, -32602)),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "agent/nope"}', (1, -32601)),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "nope"}', (1, -32601)),
@@ -200,7 +200,7 @@ def test_an_end_while_the_server_is_starting_answers_what_was_asked(
     with started(tmp_path) as client:
         answers, exit_code = end_while_starting(client, before, how)
 
-    code = NOT_INITIALIZED if before == "initialize" else NOT_A_REQUEST
+    code = NOT_INITIALIZED if before == "initialize" else SHUTTING_DOWN
     assert answers == [code]
     assert exit_code == (0 if how == "shutdown" and before != "initialize" else 1)
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
 from pilothouse_agent.kernel.errors import AgentBusy
 from pilothouse_agent.kernel.events import AgentEnd, Event
 from pilothouse_agent.kernel.messages import UserMessage, text_of
+from pilothouse_agent.kernel.parts import RunChoices
 from pilothouse_agent.kernel.request import Delta, Finished
+from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.agent_session import AbortOutcome, AgentSession, Delivery, Started
 from support.kernel import Bench, Gate, bench, block, says, soon
 
 
-def session_of(b: Bench) -> AgentSession:
+def session_of(b: Bench, use_mode: Callable[[ApprovalMode], None] = lambda mode: None) -> AgentSession:
     async def release() -> None:
         pass
 
-    return AgentSession("s1", b.agent, cwd="/w", mode="ask", release=release)
+    return AgentSession("s1", b.agent, cwd="/w", mode=ApprovalMode.ASK, release=release, use_mode=use_mode)
 
 
 @pytest.mark.covers("Q2")
@@ -170,3 +173,61 @@ async def test_an_abort_reaches_a_run_that_is_only_promised() -> None:
     assert (await soon(aborts[0])).aborted is True
     assert len(b.model.requests) == 1
     assert b.lines[-1] == "AE aborted"
+
+
+@pytest.mark.covers("R201")
+async def test_what_a_prompt_chooses_holds_for_its_run_and_no_longer() -> None:
+    b = bench(says("first"), says("second"))
+    modes: list[ApprovalMode] = []
+    session = session_of(b, modes.append)
+    choices = RunChoices("other", "high")
+
+    await soon(session.prompt(block("go"), choices=choices, mode=ApprovalMode.NONE).result)
+    await soon(session.settled())
+    await soon(session.prompt(block("again")).result)
+
+    asked = [(request.model, request.thinking) for request in b.model.requests]
+    assert asked == [("other", "high"), ("m", "off")]
+    assert modes == [ApprovalMode.NONE, ApprovalMode.ASK]
+    assert (b.agent.state.model, b.agent.state.thinking, session.mode) == ("m", "off", ApprovalMode.ASK)
+
+
+@pytest.mark.covers("R201")
+async def test_what_a_promised_prompt_chooses_does_not_reach_the_run_before_it() -> None:
+    b = bench(says("first"), says("second"), says("third"))
+    modes: list[ApprovalMode] = []
+    session = session_of(b, modes.append)
+    at_the_end: list[tuple[ApprovalMode, ...]] = []
+
+    def prompt_at_the_end(event: Event) -> None:
+        if isinstance(event, AgentEnd) and not at_the_end:
+            session.prompt(block("again"), choices=RunChoices("other"), mode=ApprovalMode.ALL)
+            at_the_end.append(tuple(modes))
+
+    b.agent.subscribe(prompt_at_the_end)
+    await soon(session.prompt(block("go")).result)
+    await soon(session.settled())
+    session.steer(block("more"))
+    await soon(session.settled())
+
+    assert at_the_end == [(ApprovalMode.ASK,)]
+    assert modes == [ApprovalMode.ASK, ApprovalMode.ALL, ApprovalMode.ASK]
+    assert [request.model for request in b.model.requests] == ["m", "other", "m"]
+
+
+@pytest.mark.covers("R201")
+async def test_the_session_may_choose_anew_during_such_a_run_and_that_counts_after_it() -> None:
+    gate = Gate()
+    b = bench([Delta("text", 0, "a"), gate, Finished("stop")], says("b"), says("c"))
+    session = session_of(b)
+    started = session.prompt(block("go"), choices=RunChoices("other"))
+    await gate.arrival()
+
+    session.agent.set_model("new")
+    session.steer(block("S"))
+    gate.open()
+    await soon(started.result)
+    await soon(session.settled())
+    await soon(session.prompt(block("again")).result)
+
+    assert [request.model for request in b.model.requests] == ["other", "other", "new"]

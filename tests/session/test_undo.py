@@ -47,7 +47,7 @@ def session_of(b: Bench, undo: Undoing) -> AgentSession:
     async def release() -> None:
         pass
 
-    return AgentSession("s1", b.agent, cwd="/w", mode="ask", release=release, undo=undo)
+    return AgentSession("s1", b.agent, cwd="/w", mode=ApprovalMode.ASK, release=release, undo=undo)
 
 
 async def test_undo_is_refused_during_a_run() -> None:

@@ -13,6 +13,9 @@ DOCUMENTS = "test/documents"
 
 
 class _Probed(server.Server):
+    def needs(self, method: str, *, asked: bool) -> bool:
+        return True
+
     def part(self, method: str) -> Part | None:
         return self if method == DOCUMENTS else super().part(method)
 

@@ -290,6 +290,9 @@ class _Front:
         assert self.side is not None
         self.side.documents.garbled(body)
 
+    def needs(self, method: str, *, asked: bool) -> bool:
+        return True
+
     def part(self, method: str) -> Part | None:
         return self.side
 

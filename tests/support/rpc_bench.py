@@ -26,6 +26,9 @@ class RpcBench:
         self.rpc: Rpc
         self.pipe = pipe
         self.loaded = True
+        self.needed: set[str] | None = None
+        """None: everything is."""
+        self.looked_for: list[str] = []
         self.heard: list[tuple[str, Json]] = []
         self.answers: dict[str, Callable[[], Any]] = {}
         self.exits: list[int] = []
@@ -48,7 +51,11 @@ class RpcBench:
     def garbled(self, body: bytes) -> None:
         self.unread.append(body)
 
+    def needs(self, method: str, *, asked: bool) -> bool:
+        return self.needed is None or method in self.needed
+
     def part(self, method: str) -> Part | None:
+        self.looked_for.append(method)
         return self if self.loaded else None
 
     def request(self, method: str, params: Json) -> Any:

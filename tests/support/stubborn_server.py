@@ -40,6 +40,9 @@ class Front:
 
     def garbled(self, body: bytes) -> None: ...
 
+    def needs(self, method: str, *, asked: bool) -> bool:
+        return True
+
     def part(self, method: str) -> Part:
         return self
 

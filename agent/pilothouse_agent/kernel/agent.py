@@ -25,7 +25,7 @@ from pilothouse_agent.kernel.messages import (
     UserMessage,
     text_of,
 )
-from pilothouse_agent.kernel.parts import AgentConfig, AgentParts, SystemPrompt
+from pilothouse_agent.kernel.parts import AgentConfig, AgentParts, RunChoices, SystemPrompt
 from pilothouse_agent.kernel.ports import RetryPolicy, Tool
 from pilothouse_agent.kernel.queues import MessageQueues, QueueMode
 from pilothouse_agent.kernel.request import ThinkingLevel
@@ -103,17 +103,23 @@ class Agent:
         return self._bus.subscribe(listener)
 
     def prompt(
-        self, *messages: Content | QueuedItem, prompt_id: str | None = None, run_id: str | None = None
+        self,
+        *messages: Content | QueuedItem,
+        prompt_id: str | None = None,
+        run_id: str | None = None,
+        choices: RunChoices | None = None,
     ) -> Run:
         """Admit a prompt of one or more user messages and start its run, in one step (A1).
 
         Raises `AgentBusy` while a run is active and ValueError when there is nothing in it.
-        `run_id` is for a caller that had to promise one before the agent was idle.
+        `run_id` is for a caller that had to promise one before the agent was idle. `choices` win over
+        `set_model` and `set_thinking` until the run has ended.
         """
         inputs = [self._input(message) for message in messages]
         if not inputs or not all(item.content for item in inputs):
             raise ValueError("The prompt is empty. Give it text or content.")
         self._refuse_if_busy()
+        self._config.of_run = choices or RunChoices()
         return self._begin(inputs, prompt_id, run_id)
 
     def continue_(self) -> Run:
@@ -263,6 +269,7 @@ class Agent:
         finally:
             self._runner = None
             self._signal = None
+            self._config.of_run = RunChoices()
             self._bus.set_limit(self._parts.settings.listener_limit)
             self._idle.set()
 

@@ -97,7 +97,7 @@ class Compacting:
     async def _compact(self, compactor: Compactor, reason: CompactionReason) -> Compaction | ErrorInfo:
         limit = self._parts.settings.compaction_limit
         try:
-            limits = self._parts.provider.limits(self._config.model)
+            limits = self._parts.provider.limits(self._config.model_in_use)
             work = compactor.compact(tuple(self._transcript.messages), limits, reason)
             done = await bounded(work, signal=self._signal, limit=limit)
         except Aborted:
@@ -110,7 +110,9 @@ class Compacting:
 
     def _due(self, compactor: Compactor) -> bool:
         try:
-            return compactor.due(self._transcript.tokens, self._parts.provider.limits(self._config.model))
+            return compactor.due(
+                self._transcript.tokens, self._parts.provider.limits(self._config.model_in_use)
+            )
         except Exception:
             logger.exception("The check whether a compaction is due failed; none is made")
             return False

@@ -145,7 +145,7 @@ class Runner:
     async def run(self) -> RunResult:
         """From agent_start to agent_end. Never raises for what happens in between (A2, A3)."""
         ids = tuple(item.id for item in self._inputs if not isinstance(item, QueuedItem))
-        await self._bus.publish(AgentStart(self.run_id, self._config.model, ids, self._prompt_id))
+        await self._bus.publish(AgentStart(self.run_id, self._config.model_in_use, ids, self._prompt_id))
         await self._move("turn", "prompt" if self._inputs else "continue")
         try:
             ending = await self._turns(self._inputs)

@@ -24,7 +24,7 @@ from pilothouse_agent.kernel.request import ThinkingLevel, ToolSpec
 from pilothouse_agent.kernel.retry import BackOff
 from pilothouse_agent.kernel.settings import RunSettings
 
-__all__ = ["AgentConfig", "AgentParts", "SystemPrompt", "random_id"]
+__all__ = ["AgentConfig", "AgentParts", "RunChoices", "SystemPrompt", "random_id"]
 
 SystemPrompt: TypeAlias = Callable[[Sequence[ToolSpec]], str]
 """Makes the system prompt from the tools on offer."""
@@ -53,6 +53,14 @@ class AgentParts:
     new_id: Callable[[str], str] = random_id
 
 
+@dataclass(frozen=True, slots=True)
+class RunChoices:
+    """What holds for one run and no longer; None: what the agent has."""
+
+    model: str | None = None
+    thinking: ThinkingLevel | None = None
+
+
 @dataclass(slots=True)
 class AgentConfig:
     """Read at each request, so a change takes effect at the next one (A7)."""
@@ -61,7 +69,17 @@ class AgentConfig:
     tools: tuple[Tool, ...] = ()
     system_prompt: str | SystemPrompt = ""
     thinking: ThinkingLevel = "off"
+    of_run: RunChoices = field(default_factory=RunChoices)
+    """Of the run that is active."""
     _offer: tuple[tuple[Tool, ...], tuple[ToolSpec, ...]] = ((), ())
+
+    @property
+    def model_in_use(self) -> str:
+        return self.of_run.model or self.model
+
+    @property
+    def thinking_in_use(self) -> ThinkingLevel:
+        return self.of_run.thinking or self.thinking
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The very same tuple as long as the tools are, so that what is made of it can be kept."""

@@ -119,12 +119,12 @@ class ReplyMaker:
 
     async def store_failure(self, error: ErrorInfo) -> AssistantMessage:
         """End the message being streamed, or an empty new one, with this error (A3)."""
-        answer = self._open or _Answer(self._builder(), self._config.model)
+        answer = self._open or _Answer(self._builder(), self._config.model_in_use)
         return await self._store(answer, "error", error=error)
 
     async def _ask(self) -> _Answer:
         """One request and its stream; a failure to build the request counts as the provider's."""
-        answer = self._open = _Answer(self._builder(), self._config.model)
+        answer = self._open = _Answer(self._builder(), self._config.model_in_use)
         try:
             request = await self._request()
         except Aborted:
@@ -138,7 +138,8 @@ class ReplyMaker:
 
     async def _request(self) -> ModelRequest:
         specs = self._config.specs()
-        model, thinking, system = self._config.model, self._config.thinking, self._config.system(specs)
+        model, thinking = self._config.model_in_use, self._config.thinking_in_use
+        system = self._config.system(specs)
         messages = await self._hooks.request_messages(self._transcript.view())
         return ModelRequest(self._parts.session_id, "turn", model, system, messages, specs, thinking)
 

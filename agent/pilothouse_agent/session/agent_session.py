@@ -13,8 +13,9 @@ from pilothouse_agent.kernel.agent import Agent
 from pilothouse_agent.kernel.errors import AgentBusy
 from pilothouse_agent.kernel.events import QueuedItem, QueueKind
 from pilothouse_agent.kernel.messages import UserBlock
-from pilothouse_agent.kernel.parts import random_id
+from pilothouse_agent.kernel.parts import RunChoices, random_id
 from pilothouse_agent.kernel.run import Run, RunResult
+from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.settings import Settings
 
 __all__ = ["AbortOutcome", "AgentSession", "Delivery", "Started", "Undo"]
@@ -50,12 +51,14 @@ class AbortOutcome:
 
 @dataclass(slots=True)
 class _Next:
-    """A run promised while the last one is still leaving its slot."""
+    """A run that is to begin, at once or when the last one has left its slot."""
 
     run_id: str
     items: list[tuple[UserBlock, ...] | QueuedItem]
-    prompt_id: str | None
+    prompt_id: str | None = None
     note: str = ""
+    choices: RunChoices | None = None
+    mode: ApprovalMode | None = None
     aborted: bool = False
     started: asyncio.Future[Run] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
@@ -75,17 +78,20 @@ class AgentSession:
         agent: Agent,
         *,
         cwd: str,
-        mode: str,
+        mode: ApprovalMode,
         release: Callable[[], Awaitable[None]],
         undo: Undo | None = None,
+        use_mode: Callable[[ApprovalMode], None] = lambda mode: None,
     ) -> None:
         """`release` gives back what the session holds (child processes, connections); `undo` is
-        `files.rewind.rewind` for its files."""
+        `files.rewind.rewind` for its files; `use_mode` is told the mode of each run before it begins."""
         self.id = session_id
         self.agent = agent
         self.cwd = cwd
         self.mode = mode
+        self.closed = False
         self._release = release
+        self._use_mode = use_mode
         self._undo = undo
         self._undoing = False
         self._noted = ""
@@ -99,19 +105,20 @@ class AgentSession:
         content: tuple[UserBlock, ...],
         *,
         prompt_id: str | None = None,
-        model: str | None = None,
+        choices: RunChoices | None = None,
+        mode: ApprovalMode | None = None,
         note: str = "",
     ) -> Started:
         """Admit a prompt. Raises `AgentBusy` during a run; after its agent_end it waits for the slot.
+
+        `choices` and `mode` hold for its run and no longer.
 
         `note` says what the user is looking at: a message of its own before the prompt, so that this
         stays as it was typed. The same note is not given twice in a row.
         """
         if self._next is not None or self._undoing or (self.agent.busy and self.agent.run_id is not None):
             raise AgentBusy
-        if model is not None:
-            self.agent.set_model(model)
-        return self._begin(content, prompt_id, note)
+        return self._begin(_Next(random_id("run"), [content], prompt_id, note, choices, mode))
 
     def steer(self, content: tuple[UserBlock, ...]) -> Delivery:
         """Steer the run; without one, or when it takes no more messages, start one."""
@@ -173,6 +180,7 @@ class AgentSession:
         except TimeoutError:
             logger.warning("Session %s did not settle in time", self.id)
         finally:
+            self.closed = True
             await self._release()
 
     async def _aborted(self, run: Run | None, pending: _Next | None) -> AbortOutcome:
@@ -184,6 +192,11 @@ class AgentSession:
         result = await run
         return AbortOutcome(result.stop_reason == "aborted", result.run_id, result.returned)
 
+    @property
+    def takes_messages(self) -> bool:
+        """A run is active, or about to begin, that steering and follow-ups go to."""
+        return self._next is not None or (self.agent.busy and not self.agent.ending)
+
     def _deliver(self, kind: QueueKind, content: tuple[UserBlock, ...]) -> Delivery:
         if self._next is None and self.agent.busy and not self.agent.ending:
             queue = self.agent.steer if kind == "steering" else self.agent.follow_up
@@ -193,24 +206,27 @@ class AgentSession:
         if self._next is not None:
             self._next.items.append(item)
             return Delivery(item.queue_id, "prompted", self._next.run_id)
-        return Delivery(item.queue_id, "prompted", self._begin(item, None).run_id)
+        return Delivery(item.queue_id, "prompted", self._begin(_Next(random_id("run"), [item])).run_id)
 
-    def _begin(
-        self, item: tuple[UserBlock, ...] | QueuedItem, prompt_id: str | None, note: str = ""
-    ) -> Started:
+    def _begin(self, coming: _Next) -> Started:
         if not self.agent.busy:
-            self._give(note)
-            self._run = self.agent.prompt(item, prompt_id=prompt_id)
+            self._run = self._start(coming)
             return Started(self._run.run_id, self._run)
-        pending = self._next = _Next(random_id("run"), [item], prompt_id, note)
-        self._starting = asyncio.create_task(self._start_when_idle(pending))
-        return Started(pending.run_id, pending)
+        self._next = coming
+        self._starting = asyncio.create_task(self._start_when_idle(coming))
+        return Started(coming.run_id, coming)
+
+    def _start(self, coming: _Next) -> Run:
+        self._give(coming.note)
+        self._use_mode(coming.mode or self.mode)
+        return self.agent.prompt(
+            *coming.items, prompt_id=coming.prompt_id, run_id=coming.run_id, choices=coming.choices
+        )
 
     async def _start_when_idle(self, pending: _Next) -> None:
         await self.agent.wait_for_idle()
         self._next = None
-        self._give(pending.note)
-        self._run = self.agent.prompt(*pending.items, prompt_id=pending.prompt_id, run_id=pending.run_id)
+        self._run = self._start(pending)
         if pending.aborted:
             self.agent.abort()
         pending.started.set_result(self._run)

@@ -150,6 +150,9 @@ def create_session(
     recorder.run_id = lambda: agent.run_id
     recorder.complain = lambda text: agent.notify(Notice("warning", text, "undo"))
 
+    def use_mode(mode: ApprovalMode) -> None:
+        permissions.mode = mode
+
     async def release() -> None:
         await background.close()
         await asyncio.to_thread(shutil.rmtree, output, ignore_errors=True)
@@ -158,9 +161,10 @@ def create_session(
         options.session_id,
         agent,
         cwd=workspace.cwd,
-        mode=str(options.mode),
+        mode=options.mode,
         release=release,
         undo=partial(rewind, files, journal),
+        use_mode=use_mode,
     )
     return session, complaints
 

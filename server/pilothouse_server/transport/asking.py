@@ -43,6 +43,11 @@ class Asking:
             if self._open.pop(msg_id, None) is not None:
                 self._send({"jsonrpc": "2.0", "method": names.CANCEL, "params": {"id": msg_id}})
 
+    def has_asked(self, msg_id: object) -> bool:
+        """Whether it is the id of a question of ours, open or not any more."""
+        number = msg_id[1:] if isinstance(msg_id, str) and msg_id.startswith("s") else ""
+        return number.isdecimal() and number.isascii() and 0 < int(number) <= self._last_id
+
     def take(self, message: Json) -> None:
         """The client's answer; late, unknown and malformed ones harm nobody."""
         msg_id, error = message.get("id"), message.get("error")

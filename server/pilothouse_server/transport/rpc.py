@@ -21,6 +21,7 @@ from pilothouse_server.transport.faults import (
     METHOD_NOT_FOUND,
     NOT_INITIALIZED,
     PARSE_ERROR,
+    SHUTTING_DOWN,
     ClientGone,
     RequestFault,
 )
@@ -51,7 +52,7 @@ _NOT_A_MESSAGE = (
     'A message needs "jsonrpc": "2.0", a method, and for a request an id: a string or an integer.'
 )
 _CANCELLED = "The request was cancelled."
-_ENDING = (INVALID_REQUEST, "The server is shutting down.", {"kind": "shuttingDown"})
+_ENDING = (SHUTTING_DOWN, "The server is shutting down.", {"kind": "shuttingDown"})
 _LAST_ANSWERS = 0.2
 """Seconds that requests which are still being worked on have, first to end and then to be cancelled."""
 
@@ -88,6 +89,11 @@ class Front(Protocol):
 
     def garbled(self, body: bytes) -> None:
         """Told of a message that nobody can read; its sender has been answered."""
+        ...
+
+    def needs(self, method: str, *, asked: bool) -> bool:
+        """Whether anybody takes such a request, or when it is not `asked`, such a notification. Others are
+        answered or dropped at once, whatever is being loaded or held."""
         ...
 
     def part(self, method: str) -> Part | None:
@@ -177,7 +183,7 @@ class Rpc:
     def _sort(self, message: Json) -> None:
         """Answers and life cycle at once; the rest in order of arrival, held while a part is loaded."""
         method, has_id, msg_id = message.get("method"), "id" in message, message.get("id")
-        if has_id and method is None and ("result" in message or "error" in message):
+        if has_id and method is None and _is_answer(message, self._asking):
             self._asking.take(message)
             return
         valid_id = isinstance(msg_id, int | str) and not isinstance(msg_id, bool)
@@ -200,6 +206,8 @@ class Rpc:
         elif method == names.SHUTDOWN:
             self._shut_down = True
             self._begin(msg_id, _Request(), Waiting(self._settle(msg_id), lambda: None))
+        elif not self._front.needs(method, asked=True):
+            self._answer_error(msg_id, METHOD_NOT_FOUND, f"There is no request {method!r}.")
         else:
             self._in_order(message, msg_id)
 
@@ -232,7 +240,7 @@ class Rpc:
                 self._cancel(cast("Json", params).get("id"))
         elif not self._initialized or self._shut_down:
             logger.info("Dropped a notification that came outside initialize and shutdown")
-        else:
+        elif self._front.needs(method, asked=False):
             # Params of another shape count as none: what is told of a document must reach it in any case.
             self._in_order(message if isinstance(params, dict) else {**message, "params": {}}, None)
 
@@ -360,3 +368,8 @@ class Rpc:
             self._outbox.send(encode(message))
         except (TypeError, ValueError):
             logger.exception("A message cannot be put into JSON")
+
+
+def _is_answer(message: Json, asking: Asking) -> bool:
+    """Also one that holds nothing but the id of a question of ours, which means null."""
+    return "result" in message or "error" in message or asking.has_asked(message.get("id"))
