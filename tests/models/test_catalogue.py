@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pilothouse_agent.kernel.messages import Usage
-from pilothouse_agent.kernel.request import ModelLimits
+from pilothouse_agent.kernel.request import ImageLimits, ModelLimits
 from pilothouse_agent.models.catalogue import Catalogue, ModelFacts
 from pilothouse_agent.models.families import Family, converses, family_of
 from pilothouse_agent.models.model_traits import ModelTraits
@@ -79,6 +79,49 @@ async def test_the_users_word_counts_before_family_and_price_data() -> None:
     assert catalogue.facts("x/gpt-4o-mini") == ModelFacts(
         128_000, 16384, images=True, thinking=False, prices=DOLLARS
     )
+
+
+@pytest.mark.covers("R298")
+@pytest.mark.parametrize(
+    ("name", "row", "window"),
+    [
+        ("gemini-2.5-pro", _Row(None), 1_048_576),
+        ("gemini-3-pro-preview", _Row(None), 1_048_576),
+        ("gemini-2.0-flash", _Row(None), 1_000_000),
+        ("deepseek-chat", _Row(64_000), 128_000),
+        ("deepseek-reasoner", _Row(64_000), 128_000),
+        ("gpt-4o", _Row(128_000), 128_000),
+    ],
+)
+async def test_the_window_of_a_family_is_known_where_the_price_data_has_none_or_an_old_one(
+    name: str, row: _Row, window: int
+) -> None:
+    assert (await _catalogue({name: row})).traits(f"x/{name}").limits.context_window == window
+
+
+@pytest.mark.covers("R272")
+async def test_what_a_local_server_takes_in_is_not_told_by_the_family() -> None:
+    configs, _ = read_providers({"near": {"baseUrl": "http://127.0.0.1:1/v1"}}, {})
+    catalogue = Catalogue(configs, load=lambda: _Data({}), now=lambda: NOON)
+    models = ("near/deepseek-r1:8b", "ollama/deepseek-r1:8b")
+    assert [catalogue.facts(model).context_window for model in models] == [None, None]
+
+
+@pytest.mark.covers("R214")
+@pytest.mark.parametrize(
+    ("model", "limits"),
+    [
+        ("anthropic/claude-3-5-haiku-latest", ImageLimits(side=1_568)),
+        ("anthropic/claude-opus-4-5", ImageLimits()),
+        ("groq/llama-4", ImageLimits(size=3_000_000)),
+        ("openai/gpt-5.2", ImageLimits()),
+    ],
+)
+async def test_the_images_that_a_model_takes_are_known_by_its_family_and_its_provider(
+    model: str, limits: ImageLimits
+) -> None:
+    configs, _ = read_providers({}, {})
+    assert Catalogue(configs, load=lambda: _Data({})).traits(model).limits.images == limits
 
 
 async def test_of_an_unknown_model_nothing_is_assumed() -> None:
@@ -165,11 +208,11 @@ async def test_models_to_talk_to_are_offered_the_users_first() -> None:
     [
         ("claude-sonnet-4-5", Family(64_000, images=True, thinking=True)),
         ("claude-opus-4-1-20250805", Family(32_000, images=True, thinking=True)),
-        ("anthropic/claude-3.5-haiku", Family(8_192, images=True, thinking=False)),
+        ("anthropic/claude-3.5-haiku", Family(8_192, images=True, thinking=False, image_side=1_568)),
         ("GPT-5.2", Family(128_000, images=True, thinking=True)),
         ("o3-mini", Family(100_000, images=False, thinking=True)),
         ("gpt-4-0613", Family(8_192, images=False, thinking=False)),
-        ("gemini-3-flash", Family(65_536, images=True, thinking=True)),
+        ("gemini-3-flash", Family(65_536, True, True, 1_048_576)),
         ("my-own", Family()),
     ],
 )

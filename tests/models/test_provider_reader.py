@@ -40,6 +40,7 @@ def test_every_preset_is_a_whole_entry() -> None:
         fields.flag("local")
         fields.text("hostVariable")
         fields.text("start")
+        fields.tokens("imageSize")
         fields.seconds("idleTimeout")
         fields.object("dialect")
         fields.end()

@@ -256,32 +256,32 @@ async def test_a_refused_key_of_a_command_is_asked_for_again(server: ModelServer
 
 async def test_a_server_on_this_machine_is_asked_which_models_it_has(server: ModelServer) -> None:
     listed = {"data": [{"id": "qwen3:8b"}, {"id": "gpt-oss:20b"}, {"id": 5}, "odd"]}
-    server.play(json_answer(200, listed), json_answer(200, [1]), json_answer(404, {}))
+    server.facts["/v1/models"] = [json_answer(200, listed), json_answer(200, [1]), json_answer(404, {})]
     environment = {"OLLAMA_HOST": server.url.removesuffix("/v1"), "OLLAMA_API_KEY": "key-1"}
     async with registry(environment=environment) as models:
         offers = [(await models.offers("ollama"))[0] for _ in range(3)]
     names = [[name for name, _ in offer.models] for offer in offers]
     assert names == [["ollama/qwen3:8b", "ollama/gpt-oss:20b"], [], []]
     assert {(offer.source, offer.reason) for offer in offers} == {("environment", None)}
-    (first, *_) = server.requests
+    (first, *_) = server.questions
     assert (first.path, first.headers["authorization"]) == ("/v1/models", "Bearer key-1")
 
 
 @pytest.mark.covers("R175")
 async def test_a_key_does_not_follow_where_a_list_of_models_is_said_to_be(server: ModelServer) -> None:
     async with ModelServer() as other:
-        server.play(Answer(status=302, headers={"location": f"{other.url}/models"}))
+        server.facts["/v1/models"] = [Answer(status=302, headers={"location": f"{other.url}/models"})]
         environment = {"OLLAMA_HOST": server.url, "OLLAMA_API_KEY": "key-1"}
         async with registry(environment=environment) as models:
             (offer,) = await models.offers("ollama")
-    assert (offer.models, len(server.requests), other.requests) == ((), 1, [])
+    assert (offer.models, len(server.questions), other.questions) == ((), 1, [])
 
 
 async def test_a_list_of_models_that_breaks_off_is_none_and_odd_names_are_left_out(
     server: ModelServer,
 ) -> None:
     names = json.dumps({"data": [{"id": "\ud800"}, {"id": "a\x1b[31m"}, {"id": "b"}]}).encode()
-    server.play(Answer((b"{",), end="abort"), Answer((names,), length=len(names)))
+    server.facts["/v1/models"] = [Answer((b"{",), end="abort"), Answer((names,), length=len(names))]
     async with registry(environment={"OLLAMA_HOST": server.url}) as models:
         offers = [(await models.offers("ollama"))[0] for _ in range(2)]
     assert [[name for name, _ in offer.models] for offer in offers] == [[], ["ollama/b"]]
@@ -294,4 +294,4 @@ async def test_a_server_on_this_machine_that_does_not_run_cannot_be_chosen() -> 
     async with registry(environment={"OLLAMA_HOST": place}) as models:
         (offer,) = await models.offers("ollama")
         assert models.problem("ollama/m") is None
-    assert offer == Offer("ollama", None, f"ollama does not answer at {place}; start it.")
+    assert offer == Offer("ollama", None, f"ollama does not answer at {place}; start it with `ollama serve`.")

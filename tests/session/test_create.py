@@ -95,6 +95,32 @@ async def test_the_system_prompt_tells_of_every_tool_and_of_the_folder(
     ]
 
 
+@pytest.mark.covers("R298", "R272")
+@pytest.mark.parametrize("setting", [False, True])
+async def test_what_a_tool_takes_is_told_once_unless_the_prompt_is_to_tell_it_too(
+    setting: bool, tmp_path: Path
+) -> None:
+    script, log = tmp_path / "script.json", tmp_path / "log"
+    script.write_text(json.dumps({"turns": [{"text": "Done."}]}), encoding="utf-8")
+    options = SessionOptions(
+        session_id="s1",
+        folders=(str(tmp_path),),
+        model=f"scripted/{script}",
+        mode=ApprovalMode.ALL,
+        settings=Settings(tools_schemas_in_prompt=setting),
+        environment={"PILOTHOUSE_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]},
+    )
+    provider = ScriptedModel(log=log)
+    made, _ = await asyncio.to_thread(
+        create_session, options, provider=provider, queue=WriteQueue(), approver=None
+    )
+    await soon(made.prompt((TextBlock("Hi"),)).result)
+    await made.close(2)
+    request = json.loads(log.read_bytes())
+    places = (request["system"], json.dumps(request["tools"]))
+    assert ['"ignore_case"' in place for place in places] == [setting, True]
+
+
 async def test_the_settings_say_how_much_of_an_output_is_shown(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x1\nx2\nx3\nx4\n", encoding="utf-8")
     calls = [

@@ -36,6 +36,7 @@ DEFAULTS = {
     "tools.bashTimeout": 120,
     "tools.outputLines": 2000,
     "tools.outputBytes": 51200,
+    "tools.schemasInPrompt": False,
     "events.listenerLimit": 30,
     "queue.steering": "one",
     "queue.followUp": "one",

@@ -58,6 +58,7 @@ class RecordedRequest:
     headers: Mapping[str, str]
     """Names in lower case."""
     body: bytes
+    method: str = "POST"
 
     @property
     def json(self) -> Any:
@@ -65,11 +66,18 @@ class RecordedRequest:
 
 
 class ModelServer:
-    """Async context manager; plays its answers in order and then fails with 500."""
+    """Async context manager; plays its answers in order and then fails with 500.
+
+    What is only asked of it (GET, and what Ollama is asked beside its answers) is answered by its path,
+    and with 404 where nothing is known.
+    """
 
     def __init__(self, *answers: Answer, tls: ssl.SSLContext | None = None) -> None:
         self.answers: list[Answer] = list(answers)
         self.requests: list[RecordedRequest] = []
+        self.facts: dict[str, list[Answer]] = {}
+        """By path; the last one stays."""
+        self.questions: list[RecordedRequest] = []
         self.connections = 0
         self.asked = asyncio.Event()
         """A request has come."""
@@ -120,9 +128,8 @@ class ModelServer:
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Whether the connection can be used for another request."""
-        self.requests.append(await _read_request(reader))
-        self.asked.set()
-        answer = self.answers.pop(0) if self.answers else json_answer(500, {"error": "no answer left"})
+        request = await _read_request(reader)
+        answer = self._answer(request)
         if not answer.silent:
             await _send(answer, writer)
         if answer.end == "hang" or answer.silent:
@@ -132,13 +139,23 @@ class ModelServer:
             writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NONE)
         return answer.end == "clean" and not answer.silent
 
+    def _answer(self, request: RecordedRequest) -> Answer:
+        if request.method == "GET" or request.path.startswith("/api/"):
+            self.questions.append(request)
+            facts = self.facts.get(request.path, [json_answer(404, {})])
+            return facts.pop(0) if len(facts) > 1 else facts[0]
+        self.requests.append(request)
+        self.asked.set()
+        return self.answers.pop(0) if self.answers else json_answer(500, {"error": "no answer left"})
+
 
 async def _read_request(reader: asyncio.StreamReader) -> RecordedRequest:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     pairs = (line.partition(":") for line in head[1:] if line)
     headers = {name.lower(): value.strip() for name, _, value in pairs}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return RecordedRequest(head[0].split(" ")[1], headers, body)
+    method, path, _ = head[0].split(" ")
+    return RecordedRequest(path, headers, body, method)
 
 
 async def _send(answer: Answer, writer: asyncio.StreamWriter) -> None:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 
 from pilothouse_agent.kernel.messages import Usage
-from pilothouse_agent.kernel.request import ModelLimits
+from pilothouse_agent.kernel.request import ImageLimits, ModelLimits
 from pilothouse_agent.models.families import converses, family_of
 from pilothouse_agent.models.model_traits import ModelTraits
 from pilothouse_agent.models.price_data import Listed, PriceData, Prices, load_price_data
@@ -53,9 +53,12 @@ class Catalogue:
         self._loading: asyncio.Task[None] | None = None
         self._found: dict[str, Listed | None] = {}
         self._traits: dict[str, ModelTraits] = {}
+        self._windows: dict[str, int | None] = {}
+        """Those that servers on the user's own machine told, by model."""
 
     def configure(self, configs: Mapping[str, ProviderConfig]) -> None:
         self._configs = configs
+        self._windows.clear()
         self._forget()
 
     def start(self) -> None:
@@ -79,12 +82,21 @@ class Catalogue:
         if traits is None:
             facts, entry = self.facts(model), self._entry(model)
             traits = self._traits[model] = ModelTraits(
-                ModelLimits(facts.context_window, facts.max_output),
+                ModelLimits(facts.context_window, facts.max_output, self._image_limits(model)),
                 images=facts.images is not False,
                 thinking=facts.thinking is not False,
                 output_cap=entry.max_output,
             )
         return traits
+
+    def takes_windows(self, model: str) -> bool:
+        """Whether what its server tells counts: the user has said nothing."""
+        return self._entry(model).context_window is None
+
+    def note_window(self, model: str, window: int | None) -> None:
+        """What its server has told; None: it does not tell."""
+        self._windows[model] = window
+        self._traits.pop(model, None)
 
     def facts(self, model: str) -> ModelFacts:
         return self._facts(model, self._listed(model))
@@ -105,7 +117,10 @@ class Catalogue:
     def _facts(self, model: str, listed: Listed | None) -> ModelFacts:
         entry, family = self._entry(model), family_of(model)
         return ModelFacts(
-            context_window=entry.context_window or (listed.context_window if listed else None),
+            context_window=entry.context_window
+            or self._windows.get(model)
+            or (None if self._is_local(model) else family.context_window)
+            or (listed.context_window if listed else None),
             max_output=entry.max_output or family.max_output,
             images=_first(entry.images, family.images),
             thinking=_first(entry.thinking, family.thinking),
@@ -131,10 +146,21 @@ class Catalogue:
         self._found.clear()
         self._traits.clear()
 
+    def _is_local(self, model: str) -> bool:
+        """Whether what it takes in depends on how its server was started."""
+        config = self._configs.get(model.partition("/")[0])
+        return config is not None and (config.on_this_machine or bool(config.start))
+
     def _entry(self, model: str) -> ModelEntry:
         provider, _, name = model.partition("/")
         config = self._configs.get(provider)
         return config.models.get(name, _NOTHING) if config is not None else _NOTHING
+
+    def _image_limits(self, model: str) -> ImageLimits:
+        family, usual = family_of(model), ImageLimits()
+        config = self._configs.get(model.partition("/")[0])
+        size = config.image_size if config is not None else None
+        return ImageLimits(family.image_side or usual.side, size or usual.size)
 
     def _listed(self, model: str) -> Listed | None:
         if self._data is None:

@@ -20,6 +20,9 @@ class Family:
     max_output: int | None = None
     images: bool | None = None
     thinking: bool | None = None
+    context_window: int | None = None
+    image_side: int | None = None
+    """Pixels of the longer side of an image."""
 
 
 @cache
@@ -42,6 +45,15 @@ def _pattern(names: Iterable[str]) -> re.Pattern[str]:
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _OTHER = _pattern(_TABLE["other"])
 _FAMILIES = [
-    (_pattern(row["names"]), Family(row.get("maxOutput"), row.get("images"), row.get("thinking")))
+    (
+        _pattern(row["names"]),
+        Family(
+            row.get("maxOutput"),
+            row.get("images"),
+            row.get("thinking"),
+            row.get("contextWindow"),
+            row.get("imageSide"),
+        ),
+    )
     for row in _TABLE["family"]
 ]

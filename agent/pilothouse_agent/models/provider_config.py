@@ -61,6 +61,8 @@ class ProviderConfig:
     models: Mapping[str, ModelEntry] = field(default_factory=dict[str, ModelEntry])
     start: str = ""
     """The command that starts the server, where it is one for the user's own machine."""
+    image_size: int | None = None
+    """Bytes of an image that it takes, where that is less than usual."""
     lists: tuple[str, ...] = ("*",)
     """Patterns of the names that are listed out of the price data, which may hold more for the address."""
 

@@ -101,6 +101,7 @@ class _Reading:
             idle=entry.seconds("idleTimeout"),
             patience=own.seconds("idleTimeout") or 0.0,
             start=own.text("start") or "",
+            image_size=own.tokens("imageSize"),
             dialect=dialect,
             models=models,
             lists=own.texts("lists") or ("*",),

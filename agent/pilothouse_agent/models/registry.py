@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import ErrorInfo, Usage
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ModelLimits, ModelRequest, StreamEvent
@@ -17,10 +18,12 @@ from pilothouse_agent.models.catalogue import Catalogue, ModelFacts
 from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.credentials import Credentials, KeyMissing, KeySource
 from pilothouse_agent.models.ledger import Ledger
+from pilothouse_agent.models.local_servers import LocalServers
 from pilothouse_agent.models.made_providers import MadeProviders, needs_key
+from pilothouse_agent.models.near_server import NotRunning
 from pilothouse_agent.models.provider_config import ProviderConfig
 from pilothouse_agent.models.provider_reader import read_providers, secret_variables
-from pilothouse_agent.models.running_models import NotRunning, running_models
+from pilothouse_agent.models.running_models import running_models
 from pilothouse_agent.models.scripted import ScriptedModel
 from pilothouse_agent.models.wire_formats import Provider
 
@@ -61,6 +64,7 @@ class _Common:
     timeouts: Timeouts
     catalogue: Catalogue
     scripted: ScriptedModel
+    local: LocalServers
     ledger: Ledger = field(default_factory=Ledger)
 
 
@@ -125,6 +129,8 @@ class ModelRegistry:
             kind = "modelNotFound" if isinstance(error, _NoProvider) else "auth"
             yield Failed(ErrorInfo(kind, str(error)))
             return
+        if (notice := await self._small_window(request)) is not None:
+            yield notice
         async with contextlib.aclosing(provider.stream(request)) as events:
             async for event in events:
                 if type(event) is not Delta and isinstance(event, Finished | Failed):
@@ -214,12 +220,26 @@ class ModelRegistry:
 
     async def _ended(self, event: Finished | Failed, request: ModelRequest) -> Finished | Failed:
         config = self._common.configs.get(request.model.partition("/")[0])
-        if isinstance(event, Failed) and event.error.kind == "auth" and config is not None:
-            self._made(config).key_refused(config.name)
+        if isinstance(event, Failed) and config is not None:
+            event = await self._explained(event, config)
         if event.usage is not None:
             event = replace(event, usage=await self._priced(event.usage, request.model))
         self.ledger.add(request.session_id, request.model, request.purpose, event.usage)
         return event
+
+    async def _explained(self, event: Failed, config: ProviderConfig) -> Failed:
+        made = self._made(config)
+        if event.error.kind == "auth":
+            made.key_refused(config.name)
+        text = await self._common.local.with_models(config, event.error, made.key_at_hand(config))
+        return replace(event, error=replace(event.error, message=text))
+
+    async def _small_window(self, request: ModelRequest) -> Notice | None:
+        config = self._common.configs.get(request.model.partition("/")[0])
+        if config is None:
+            return None
+        key = self._made(config).key_at_hand(config)
+        return await self._common.local.small_window(config, request, key)
 
     async def _priced(self, usage: Usage, model: str) -> Usage:
         if usage.cost is not None:
@@ -267,5 +287,6 @@ def default_registry(
     log = environment.get("PILOTHOUSE_SCRIPT_LOG")
     configs, _ = read_providers(settings or {}, environment)
     scripted = ScriptedModel(log=Path(log) if log else None, idle=timeouts.idle)
-    common = _Common(configs, timeouts, Catalogue(configs), scripted)
+    catalogue = Catalogue(configs)
+    common = _Common(configs, timeouts, catalogue, scripted, LocalServers(catalogue))
     return ModelRegistry(common, Credentials(environment))

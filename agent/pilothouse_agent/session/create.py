@@ -175,7 +175,9 @@ def _agent(parts: AgentParts, tools: ToolRegistry, options: SessionOptions, work
         parts,
         model=options.model,
         tools=tools,
-        system_prompt=PromptMaker(Environment(workspace.folders, date.today())),
+        system_prompt=PromptMaker(
+            Environment(workspace.folders, date.today()), schemas=settings.tools_schemas_in_prompt
+        ),
         thinking=settings.thinking,
     )
     agent.set_queue_mode("steering", settings.queue_steering)

@@ -33,7 +33,11 @@ class Environment:
 class PromptMaker:
     """Makes the prompt anew only when the tools have changed. Reads its text when it is made: blocks."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, *, schemas: bool = False) -> None:
+        """`schemas`: what tools are for and what they take stands in the prompt too, for servers that do
+        not pass on the tools of a request.
+        """
+        self._describe = _described if schemas else _named
         text = files("pilothouse_agent.session").joinpath("system_prompt.md").read_text(encoding="utf-8")
         self._head = f"{text.strip()}\n\n# Environment\n\n{environment.text()}\n"
         self._made: tuple[tuple[ToolSpec, ...], str] | None = None
@@ -47,10 +51,15 @@ class PromptMaker:
     def _prompt(self, specs: Sequence[ToolSpec]) -> str:
         if not specs:
             return self._head
-        return f"{self._head}\n# Tools\n\n" + "\n\n".join(_tool(spec) for spec in specs) + "\n"
+        return f"{self._head}\n# Tools\n\n" + "\n\n".join(map(self._describe, specs)) + "\n"
 
 
-def _tool(spec: ToolSpec) -> str:
+def _named(spec: ToolSpec) -> str:
+    """Without what goes with each request anyway."""
+    return "\n".join(part for part in (f"## {spec.name}", spec.guidance.strip()) if part)
+
+
+def _described(spec: ToolSpec) -> str:
     schema = orjson.dumps(spec.parameters).decode()
     parts = [f"## {spec.name}", spec.description.strip(), f"Arguments: {schema}", spec.guidance.strip()]
     return "\n".join(part for part in parts if part)

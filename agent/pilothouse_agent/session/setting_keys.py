@@ -70,6 +70,12 @@ def _seconds(value: JsonValue) -> float:
     return float(value)
 
 
+def _flag(value: JsonValue) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("expected true or false")
+    return value
+
+
 def _is_number(value: JsonValue) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -133,6 +139,7 @@ _KEYS = (
     Key("tools.bashTimeout", _seconds),
     Key("tools.outputLines", _whole(1)),
     Key("tools.outputBytes", _whole(1)),
+    Key("tools.schemasInPrompt", _flag),
     Key("events.listenerLimit", _seconds),
     Key("queue.steering", _choice("one", "all"), textual=True),
     Key("queue.followUp", _choice("one", "all"), textual=True),

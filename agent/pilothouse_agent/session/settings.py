@@ -58,6 +58,8 @@ class Settings:
     tools_output_lines: int = 2000
     """Of a tool's output that the model gets to see."""
     tools_output_bytes: int = 51200
+    tools_schemas_in_prompt: bool = False
+    """Whether the system prompt tells what each tool takes, though each request does so already."""
     events_listener_limit: float = 30
     """For an event listener; a slower one is dropped."""
     queue_steering: QueueMode = "one"
