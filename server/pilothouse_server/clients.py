@@ -18,6 +18,14 @@ class ClientProfile:
     disk, and those with unsaved text not at all."""
     least_version: int = 0
     """Sent in place of lower versions."""
+    skips: bool = False
+    """Says yes to an edit that is not for its newest text and leaves it out, the edit as a whole."""
+    holds_back: bool = False
+    """Tells changes only once the keys rest, which may be long after it has answered."""
+    labelled: bool = True
+    """Whether edits may carry a name, which some show to the user each time."""
+    tells_when_refreshed: bool = False
+    """See `Client.tells_when_refreshed`."""
     asks_by_message: bool = False
     """Whether `window/showMessageRequest` works."""
     watches_files: bool = False
@@ -39,8 +47,12 @@ _KNOWN: Mapping[str, tuple[_Correction, ...]] = {
     "neovim": (
         _Correction("takes_edits", True, "Declares no documentChanges and obeys them, versions too."),
         _Correction("least_version", 1, "Takes version 0 for no version, so for the text it has then."),
+        _Correction("labelled", False, "Prints the name, and two lines printed wait for a key."),
+        _Correction("skips", True, "Prints that its buffer is newer than the edit, and answers with yes."),
+        _Correction("holds_back", True, "Its timer begins anew with each key until it has told once."),
     ),
     "eglot": (
+        _Correction("holds_back", True, "Tells changes after half a second without a key."),
         _Correction("asks_by_message", True, "Shows message requests without declaring them."),
         _Correction("watches_files", False, "Watches each folder on its own, too many in large trees."),
     ),
@@ -57,6 +69,7 @@ def profile_of(client: Client) -> ClientProfile:
     """What it declares, with what is known better of it."""
     profile = ClientProfile(
         takes_edits=client.can("workspace", "applyEdit"),
+        tells_when_refreshed=client.tells_when_refreshed,
         asks_by_message=client.can("window", "showMessage"),
         watches_files=client.can_register("workspace", "didChangeWatchedFiles"),
         resource_operations=client.listed("workspace", "workspaceEdit", "resourceOperations"),

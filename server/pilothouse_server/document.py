@@ -67,6 +67,18 @@ class Document:
         self._unsettled = reason
         self._tell("doubted")
 
+    @property
+    def lost(self) -> str | None:
+        """Why the text may be wrong for good, whatever changes are told of it."""
+        return self._lost
+
+    async def settled(self, limit: float) -> None:
+        """Wait up to `limit` seconds for what ends a doubt that an edit has left."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                while self._unsettled and not self._lost and not self.closed:
+                    await self._stirred.wait()
+
     async def changed(self, after_version: int, limit: float) -> bool:
         """Wait up to `limit` seconds for a higher version, a new opening or the closing.
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_server import method_names as names
+from pilothouse_server.clients import USUAL, ClientProfile
 from pilothouse_server.document import Document, DocumentEvent
 from pilothouse_server.edit_traces import is_absent, stands
 from pilothouse_server.text_edits import TextEdit, same_but_last_end, workspace_edit
@@ -19,6 +20,7 @@ __all__ = ["Answer", "EditRequest", "Limits", "Outcome", "answer_of", "unlike"]
 
 _ABSENT = "but it is not in its text, which others have changed meanwhile"
 _DIFFERENT = "and its text is now another than was asked for, perhaps formatted"
+_SKIPPED = "the editor left it out, since its text had changed"
 _LAST_END = "but did not change the end of the last line, which some editors keep to themselves"
 
 
@@ -34,6 +36,8 @@ class Limits:
     """After a no, for a newer text that explains it."""
     save: float = 10
     """For the client's answer to being asked to save."""
+    settle: float = 30
+    """For a change that tells what became of an edit, where the client may hold it back so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +62,21 @@ class EditRequest:
     """Watches the document from before the edit is sent, so that nothing is missed."""
 
     def __init__(
-        self, rpc: Rpc, document: Document, *, expected: str, limits: Limits, least_version: int = 1
+        self,
+        rpc: Rpc,
+        document: Document,
+        *,
+        expected: str,
+        limits: Limits,
+        profile: ClientProfile = USUAL,
     ) -> None:
-        """`expected` is the whole text that the edit makes. For `least_version` see `workspace_edit`."""
+        """`expected` is the whole text that the edit makes."""
         self._rpc = rpc
         self._document = document
         self._version, self._before = document.version, document.text
         self._expected = expected
         self._limits = limits
-        self._least_version = least_version
+        self._profile = profile
         self._seen: str | None = None
         """The text as it was when all of it was the one expected."""
         self._changed = False
@@ -78,10 +88,11 @@ class EditRequest:
         After an abort the outcome is still waited for, but no longer for what explains a refusal.
         """
         document = self._document
-        edit = workspace_edit(document.uri, self._version, edits, least_version=self._least_version)
+        edit = workspace_edit(document.uri, self._version, edits, least_version=self._profile.least_version)
         params = {"edit": edit, **({"label": label} if label is not None else {})}
-        asking = asyncio.ensure_future(self._rpc.request(names.APPLY_EDIT, params, limit=self._limits.answer))
-        asking.add_done_callback(self._take)
+        asking = self._ask(names.APPLY_EDIT, params)
+        if self._profile.tells_when_refreshed:
+            self._ask(names.SEMANTIC_TOKENS_REFRESH, None)
         forget = document.watch(self._look), signal.on_abort(self._stirred.set)
         try:
             await self._until(lambda: self._seen is not None or asking.done(), None)
@@ -93,9 +104,14 @@ class EditRequest:
             for each in forget:
                 each()
 
+    def _ask(self, method: str, params: Any) -> asyncio.Future[Any]:
+        asking = asyncio.ensure_future(self._rpc.request(method, params, limit=self._limits.answer))
+        asking.add_done_callback(self._take)
+        return asking
+
     async def _judge(self, answer: Answer, signal: AbortSignal) -> Outcome:
         if answer.kind in ("yes", "unclear"):
-            await self._until(lambda: self._stands() or self._document.closed, self._limits.sight)
+            await self._until_told(signal)
         elif answer.kind == "no":
             await self._until(lambda: self._explained() or signal.aborted, self._limits.retry)
         if self._stands():
@@ -104,6 +120,8 @@ class EditRequest:
             return Outcome("refused", reason=answer.reason, explained=self._explained())
         if self._document.closed:
             return Outcome("unknown", reason="it was closed before its new text came")
+        if self._is_skipped():
+            return Outcome("refused", reason=_SKIPPED, explained=True)
         return self._otherwise(answer)
 
     def _otherwise(self, answer: Answer) -> Outcome:
@@ -113,6 +131,16 @@ class EditRequest:
         if answer.kind == "yes" and same_but_last_end(self._before, self._expected):
             return Outcome("otherwise", reason=_LAST_END)
         return Outcome("unknown", reason=answer.reason)
+
+    async def _until_told(self, signal: AbortSignal) -> None:
+        """What became of an edit that nobody refused."""
+
+        def told() -> bool:
+            return self._stands() or self._is_skipped() or self._document.closed
+
+        await self._until(told, self._limits.sight)
+        if self._profile.holds_back and not self._changed:
+            await self._until(lambda: told() or signal.aborted, self._limits.settle - self._limits.sight)
 
     async def _until(self, reached: Callable[[], bool], limit: float | None) -> None:
         with suppress(TimeoutError):
@@ -132,6 +160,9 @@ class EditRequest:
     def _explained(self) -> bool:
         moved = self._document.version > self._version or self._document.closed
         return moved or self._stands()
+
+    def _is_skipped(self) -> bool:
+        return self._profile.skips and self._document.version > self._version and not self._stands()
 
     def _stands(self) -> bool:
         if self._seen is not None:

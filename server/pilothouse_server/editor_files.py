@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from pilothouse_agent.files.closed_files import ClosedFiles
 from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
+from pilothouse_server import method_names as names
 from pilothouse_server.clients import USUAL, ClientProfile
 from pilothouse_server.disk_look import same_text
 from pilothouse_server.document import Document
@@ -21,7 +23,7 @@ from pilothouse_server.documents import Documents
 from pilothouse_server.edit_request import EditRequest, Limits, Outcome
 from pilothouse_server.round_trip import round_trip_fault
 from pilothouse_server.text_edits import TextEdit, in_own_line_ends, text_edits
-from pilothouse_server.transport.rpc import Rpc
+from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
 
 __all__ = ["EditorFiles"]
 
@@ -60,7 +62,7 @@ class EditorFiles:
         self._profile = profile
         self._show = display
         self._limits = limits or Limits()
-        self._labelled = labelled
+        self._labels = labelled and profile.labelled
 
     async def holds(self, path: str) -> bool:
         """With a client that takes no edits only files with unsaved text are held, to be refused."""
@@ -69,6 +71,7 @@ class EditorFiles:
         return bool(await self._documents.unsaved(path))
 
     async def read(self, path: str) -> FileText:
+        await self._settled(path)
         place = await asyncio.to_thread(self._look, path)
         document = self._document(path, place.shown)
         _refuse_deleted(document, place)
@@ -81,7 +84,8 @@ class EditorFiles:
         found = self._documents.of_path(path)
         if not found or not (self._profile.takes_edits or any(_may_be_unsaved(each) for each in found)):
             return None
-        return _file(path, self._document(path, self._show(path)).peek())
+        # A preview of a text that an edit may still change is asked about again if it does.
+        return _file(path, self._document(path, self._show(path), unsettled=True).peek())
 
     async def change(self, path: str, change: TextChange, scope: WriteScope) -> FileChange:
         refusal, unexplained = "", 0
@@ -100,6 +104,7 @@ class EditorFiles:
 
     async def refuse_unsaved(self, paths: Sequence[str]) -> None:
         for path in paths:
+            await self._settled(path)
             if await self._documents.unsaved(path):
                 shown = await asyncio.to_thread(self._show, path)
                 raise ToolError(
@@ -132,14 +137,14 @@ class EditorFiles:
         if planned is None:
             return FileChange(path, "modify", "editor", text, text)
         expected, edits = planned
+        await self._all_told()
         if document.doubt or document.closed or document.version != version or document.text != text:
             return None
         with scope.committing():
-            least = self._profile.least_version
             asked = EditRequest(
-                self._rpc, document, expected=expected, limits=self._limits, least_version=least
+                self._rpc, document, expected=expected, limits=self._limits, profile=self._profile
             )
-            label = f"Pilothouse: {Path(path).name}" if self._labelled else None
+            label = f"Pilothouse: {Path(path).name}" if self._labels else None
             outcome = await asked.send(edits, label, scope.signal)
             if outcome.kind == "applied":
                 done = FileChange(path, "modify", "editor", text, outcome.text)
@@ -178,6 +183,7 @@ class EditorFiles:
 
     async def _trusted(self, path: str) -> Document:
         """As `_document`, naming the file only when it must."""
+        await self._settled(path)
         found = self._documents.of_path(path)
         if len(found) == 1 and not found[0].doubt:
             return found[0]
@@ -187,8 +193,22 @@ class EditorFiles:
         shown = await asyncio.to_thread(self._show, path)
         return ToolError(f"{shown} was not changed: {why}. The edit has not been made.")
 
-    def _document(self, path: str, shown: str) -> Document:
-        """The one open document of a file, when its text can be trusted."""
+    async def _all_told(self) -> None:
+        """Let the client tell what it holds back, where that can be had."""
+        if self._profile.tells_when_refreshed:
+            with suppress(RequestFault, TimeoutError, ClientGone):
+                await self._rpc.request(names.SEMANTIC_TOKENS_REFRESH, None, limit=self._limits.retry)
+
+    async def _settled(self, path: str) -> None:
+        """What an edit has left in doubt is often told a little later."""
+        for document in self._documents.of_path(path):
+            await document.settled(self._limits.settle)
+
+    def _document(self, path: str, shown: str, *, unsettled: bool = False) -> Document:
+        """The one open document of a file, when its text can be trusted.
+
+        `unsettled`: also when an edit may still arrive in it.
+        """
         found = self._documents.of_path(path)
         if not found:
             raise ToolError(f"{shown} was closed in the editor meanwhile. Try again.")
@@ -198,10 +218,11 @@ class EditorFiles:
                 f"{shown} is open twice, as {names}. Ask the user to close one of them; a change of one "
                 "would be lost by saving the other."
             )
-        if found[0].doubt:
+        doubt = found[0].lost if unsettled else found[0].doubt
+        if doubt:
             raise ToolError(
-                f"The editor's text of {shown} is not known for certain: {found[0].doubt}. Ask the user to "
-                "save or reopen it."
+                f"The editor's text of {shown} is not known for certain: {doubt}. Ask the user to save or "
+                "reopen it."
             )
         return found[0]
 

@@ -33,6 +33,10 @@ _PLAIN_DOOR: Json = {
     "codeActionProvider": {"codeActionKinds": ["quickfix"]},
     "executeCommandProvider": {"commands": list(command_names.ALL)},
 }
+_NO_TOKENS: Json = {
+    "semanticTokensProvider": {"legend": {"tokenTypes": [], "tokenModifiers": []}, "full": True}
+}
+"""For the sake of being asked: a client tells its changes before it asks anything about a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,14 @@ class Client:
     @property
     def settings(self) -> Json:
         return _object(self.declared.get("settings"))
+
+    @property
+    def tells_when_refreshed(self) -> bool:
+        """Whether it tells the changes it holds back when it is asked to refresh semantic tokens.
+
+        Others would take the tokens of a server that has none for the only ones.
+        """
+        return self.name.lower() == "neovim" and self.can("workspace", "semanticTokens", "refreshSupport")
 
     def can(self, *path: str) -> bool:
         """Whether a capability is declared, such as `can("workspace", "configuration")`."""
@@ -102,6 +114,7 @@ def answer(client: Client, version: str) -> Json:
             "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": True}},
             "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
             **({} if client.wants_events else _PLAIN_DOOR),
+            **(_NO_TOKENS if client.tells_when_refreshed else {}),
             "experimental": {"pilothouse": {"protocolVersion": PROTOCOL_VERSION, "features": list(FEATURES)}},
         },
     }

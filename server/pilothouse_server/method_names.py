@@ -34,6 +34,8 @@ __all__ = [
     "REQUEST_APPROVAL",
     "REWIND",
     "SAVE",
+    "SEMANTIC_TOKENS",
+    "SEMANTIC_TOKENS_REFRESH",
     "SESSION_CLOSE",
     "SESSION_NEW",
     "SET_MODEL",
@@ -64,6 +66,8 @@ SHOW_MESSAGE_REQUEST = "window/showMessageRequest"
 SHOW_DOCUMENT = "window/showDocument"
 EXECUTE_COMMAND = "workspace/executeCommand"
 CODE_ACTION = "textDocument/codeAction"
+SEMANTIC_TOKENS = "textDocument/semanticTokens/full"
+SEMANTIC_TOKENS_REFRESH = "workspace/semanticTokens/refresh"
 REGISTER = "client/registerCapability"
 DID_OPEN = "textDocument/didOpen"
 DID_CHANGE = "textDocument/didChange"

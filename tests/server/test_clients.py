@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
@@ -16,6 +17,8 @@ WATCHES: Json = {"workspace": {"applyEdit": True, "didChangeWatchedFiles": {"dyn
 OPERATES: Json = {
     "workspace": {"applyEdit": True, "workspaceEdit": {"resourceOperations": ["create", "delete", 5]}}
 }
+REFRESHES: Json = {"workspace": {"applyEdit": True, "semanticTokens": {"refreshSupport": True}}}
+NEOVIM = ClientProfile(least_version=1, skips=True, holds_back=True, labelled=False)
 SHOWS: Json = {"window": {"showMessage": {"messageActionItem": {}}}}
 
 
@@ -24,8 +27,10 @@ SHOWS: Json = {"window": {"showMessage": {"messageActionItem": {}}}}
     [
         ("", {}, ClientProfile(takes_edits=False)),
         ("Visual Studio Code", {**WATCHES, **SHOWS}, ClientProfile(asks_by_message=True, watches_files=True)),
-        ("Neovim", APPLIES, ClientProfile(least_version=1)),
-        ("Eglot", WATCHES, ClientProfile(least_version=0, asks_by_message=True)),
+        ("Neovim", APPLIES, NEOVIM),
+        ("Neovim", REFRESHES, replace(NEOVIM, tells_when_refreshed=True)),
+        ("Eglot", WATCHES, ClientProfile(holds_back=True, asks_by_message=True)),
+        ("", REFRESHES, ClientProfile()),
         ("Kate", {**APPLIES, **SHOWS}, ClientProfile(takes_edits=False, asks_by_message=True)),
         ("helix", APPLIES, ClientProfile()),
         ("", OPERATES, ClientProfile(resource_operations=frozenset({"create", "delete"}))),

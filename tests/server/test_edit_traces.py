@@ -24,6 +24,10 @@ BEFORE, WANTED = "1\n2\n3\n4\n", "1\ntwo\n3\n4\n"
         ("0\n1\n2\n3\n4\n5\n", (False, True)),
         ("1\ntwo!\n3\n4\n", (True, False)),
         ("1\n2!\n3\n4\n", (False, True)),
+        ("1\n!two\n3\n4\n", (True, False)),
+        ("1\n!2\n3\n4\n", (False, True)),
+        ("1\n!\ntwo\n!\n3\n4\n", (True, False)),
+        ("1\n!\n2\n!\n3\n4\n", (False, True)),
         ("1\ntw!o\n3\n4\n", (False, False)),
         ("1\n", (False, False)),
         ("", (False, False)),
@@ -43,6 +47,14 @@ def test_lines_that_were_only_taken_away_or_added_are_seen_too(before: str, want
         False,
         False,
     )
+
+
+@pytest.mark.parametrize("typed", ["9\nnew\n", "new\n9\n"])
+def test_a_line_put_in_beside_a_line_put_in_is_told_from_it(typed: str) -> None:
+    before, wanted = "1\n2\n", "1\nnew\n2\n"
+
+    assert not is_absent(before, wanted, f"1\n{typed}2\n")
+    assert not stands(before, wanted, "1\n9\n2\n")
 
 
 @given(texts, texts, st.data())

@@ -77,6 +77,20 @@ async def test_what_happens_on_disk_is_told_to_whoever_wants_to_know(editor: Edi
     ]
 
 
+@pytest.mark.covers("R283")
+@pytest.mark.parametrize(("name", "hears"), [("Neovim", True), ("Visual Studio Code", False)])
+async def test_only_neovim_is_told_of_tokens_and_asks_for_them(name: str, hears: bool) -> None:
+    refreshes = {"workspace": {"semanticTokens": {"refreshSupport": True}}}
+    client = handshake.introduce(
+        {"clientInfo": {"name": name}, "capabilities": refreshes, "rootUri": "file:///"}
+    )
+    editor = EditorSide(client)
+
+    assert ("semanticTokensProvider" in handshake.answer(client, "0")["capabilities"]) == hears
+    assert editor.hears(names.SEMANTIC_TOKENS) == hears
+    assert editor.request(names.SEMANTIC_TOKENS, {}) == {"data": []}
+
+
 async def test_a_notification_sent_as_a_request_is_refused(editor: EditorSide) -> None:
     assert editor.hears(names.DID_OPEN)
     assert not editor.hears("textDocument/hover")

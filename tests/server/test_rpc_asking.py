@@ -22,6 +22,17 @@ async def test_the_client_is_asked_and_its_result_given() -> None:
         assert await asking == {"y": 2}
 
 
+@pytest.mark.covers("R259")
+async def test_a_request_is_on_its_way_before_anything_else_is_heard() -> None:
+    async with rpc_bench() as b:
+        asking = b.rpc.request("ask", {}, limit=5)
+        b.rpc.notify("tell", {})
+        asked, told = await b.read(2)
+        b.send({"jsonrpc": "2.0", "id": asked["id"], "result": 1})
+
+        assert (asked["method"], told["method"], await asking) == ("ask", "tell", 1)
+
+
 @pytest.mark.parametrize(
     ("answer", "code", "text"),
     [

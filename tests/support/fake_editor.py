@@ -200,17 +200,23 @@ class FakeEditor:
         method = message.get("method")
         if method == names.CANCEL:
             self.withdrawn.append(message["params"]["id"])
-        elif method in (names.APPLY_EDIT, names.SAVE):
-            task = asyncio.create_task(self._answer(message["id"], method, message["params"]))
+        elif method is not None and "id" in message:
+            task = asyncio.create_task(self._answer(message["id"], method, message.get("params") or {}))
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
 
+    async def refreshed(self, params: Json) -> None:
+        """Any other request: nothing is done for it."""
+
     async def _answer(self, msg_id: str, method: str, params: Json) -> None:
-        asked, behave = (
-            (self.edits, self.on_apply) if method == names.APPLY_EDIT else (self.saves, self.on_save)
-        )
-        asked.append(params)
-        self.asked.set()
+        if method in (names.APPLY_EDIT, names.SAVE):
+            asked, behave = (
+                (self.edits, self.on_apply) if method == names.APPLY_EDIT else (self.saves, self.on_save)
+            )
+            asked.append(params)
+            self.asked.set()
+        else:
+            behave = type(self).refreshed
         try:
             answer = await behave(self, params)
         except Refused as refused:
@@ -320,7 +326,7 @@ async def editing(
     rpc.receive(_message("initialize", {"capabilities": capabilities, "rootUri": "file:///"}, id=0))
     assert front.side is not None
     try:
-        short = limits or Limits(1, 0.2, 0.1, 0.5)
+        short = limits or Limits(1, 0.2, 0.1, 0.5, settle=0.4)
         yield Editing(editor, front.side.documents, rpc, short, profile, kinds)
     finally:
         await editor.end()

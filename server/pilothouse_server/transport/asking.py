@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias, cast
 
 from pilothouse_server import method_names as names
@@ -28,14 +28,19 @@ class Asking:
         self._last_id = 0
         self._closed = False
 
-    async def request(self, method: str, params: Any, *, limit: float | None) -> Any:
+    def request(self, method: str, params: Any, *, limit: float | None) -> Coroutine[Any, Any, Any]:
         """See `Rpc.request`."""
-        if self._closed:
-            raise ClientGone(_GONE)
         self._last_id += 1
         msg_id = f"s{self._last_id}"
-        self._send({"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params})
-        future = self._open[msg_id] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        if self._closed:
+            future.set_exception(ClientGone(_GONE))
+        else:
+            self._send({"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params})
+            self._open[msg_id] = future
+        return self._answer(msg_id, future, limit)
+
+    async def _answer(self, msg_id: str, future: asyncio.Future[Any], limit: float | None) -> Any:
         try:
             async with asyncio.timeout(limit):
                 return await future

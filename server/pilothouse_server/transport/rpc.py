@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, cast
 
@@ -148,13 +148,14 @@ class Rpc:
         while self._held and self._pass_on(*self._held[0]):
             self._held.popleft()
 
-    async def request(self, method: str, params: Any, *, limit: float | None) -> Any:
+    def request(self, method: str, params: Any, *, limit: float | None) -> Coroutine[Any, Any, Any]:
         """Ask the client; the parsed result. `limit` is in seconds, None only for questions to a person.
 
+        The request is on its way when this returns, so that nothing comes between it and what it was made of.
         Raises `RequestFault` for an error answer, `ClientGone`, or TimeoutError. When it is
         cancelled or late, the client is told with `$/cancelRequest` and its answer is ignored.
         """
-        return await self._asking.request(method, params, limit=limit)
+        return self._asking.request(method, params, limit=limit)
 
     def notify(self, method: str, params: Any) -> None:
         """`params` are JSON values."""
