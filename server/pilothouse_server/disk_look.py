@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from pilothouse_agent.files.spelling import real_path
+
 __all__ = ["LOOK_LIMIT", "DiskLook", "look_at", "same_text"]
 
 LOOK_LIMIT = 5.0
@@ -27,8 +29,8 @@ def look_at(path: str) -> DiskLook:
     from pilothouse_agent.kernel.tooling import ToolError
 
     try:
-        real_path = os.path.realpath(path)
-        return DiskLook(real_path, decode(Disk().load(real_path).data, real_path).text)
+        real = real_path(path)
+        return DiskLook(real, decode(Disk().load(real).data, real).text)
     except (OSError, ValueError, ToolError):
         return DiskLook(_real_or_same(path), None, os.path.lexists(path))
 
@@ -44,6 +46,6 @@ def _plain(text: str) -> str:
 
 def _real_or_same(path: str) -> str:
     try:
-        return os.path.realpath(path)
+        return real_path(path)
     except (OSError, ValueError):
         return path

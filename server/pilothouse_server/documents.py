@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pilothouse_agent.files.file_key import file_key
+from pilothouse_agent.files.spelling import real_path
 from pilothouse_server.disk_look import LOOK_LIMIT, DiskLook, look_at, same_text
 from pilothouse_server.document import Document, DocumentEvent, DocumentListener
 from pilothouse_server.document_uris import uri_key
@@ -187,6 +187,6 @@ def _real_paths(paths: list[str]) -> list[str]:
 
 def _real_path(path: str) -> str:
     try:
-        return os.path.realpath(path)
+        return real_path(path)
     except (OSError, ValueError):
         return path

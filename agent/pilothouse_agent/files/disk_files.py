@@ -8,11 +8,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Seque
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from pilothouse_agent.files.consented import NotShown, consented, refuse_unshown
 from pilothouse_agent.files.disk import Disk, Gate, Overtaken
 from pilothouse_agent.files.disk_texts import Check, DiskTexts, InPlaceOnly, Rewriting
+from pilothouse_agent.files.disk_threads import in_thread
 from pilothouse_agent.files.doubts import Doubts
 from pilothouse_agent.files.encodings import DeclaredEncodings
 from pilothouse_agent.files.folders import missing_folders, remove_empty
@@ -23,11 +24,14 @@ from pilothouse_agent.files.planned import PlannedTexts
 from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.files.record import CarryingOver, ReadRecord, Spans
 from pilothouse_agent.files.recorder import ChangeRecorder, Remains
+from pilothouse_agent.files.spelling import own_path, real_path
 from pilothouse_agent.files.through_editor import Made, ThroughEditor
 from pilothouse_agent.kernel.ports import FileChange, FileText, PlannedFiles, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
 
 __all__ = ["DiskFiles"]
+
+T = TypeVar("T")
 
 _TRIES = 10
 """How often a change is begun anew because others were there first."""
@@ -86,13 +90,13 @@ class DiskFiles:
             )
 
     async def read(self, path: str) -> FileText:
-        real = await asyncio.to_thread(os.path.realpath, path)
+        real = await self._look(real_path, path)
         if self._open_files is not None and await self._open_files.holds(real):
             return await self._open_files.read(real)
-        return await asyncio.to_thread(self._texts.open, real)
+        return await self._look(self._texts.open, real)
 
     async def exists(self, path: str) -> bool:
-        return await asyncio.to_thread(os.path.exists, path)
+        return await self._look(os.path.exists, path)
 
     def note_read(self, file: FileText, first: int, last: int) -> None:
         self.record.note(file.path, file.text, ((first, last),))
@@ -111,7 +115,7 @@ class DiskFiles:
         """A link is moved itself, not what it leads to. `after` is None for what is not text."""
 
         def resolve() -> Sequence[str]:
-            return [_own_path(path), _own_path(new_path)]
+            return [own_path(path), own_path(new_path)]
 
         def work(paths: Sequence[str], gate: Gate) -> _Done:
             return self._move(paths[0], paths[1], gate)
@@ -138,11 +142,11 @@ class DiskFiles:
         def through(editor: ThroughEditor, paths: Sequence[str]) -> Awaitable[Made | None]:
             return editor.delete(paths[0], scope, check)
 
-        return await self._relocate([path], lambda: [_own_path(path)], work, scope, through)
+        return await self._relocate([path], lambda: [own_path(path)], work, scope, through)
 
     async def is_as(self, path: str, remains: Remains) -> bool:
         """Whether there is a file that holds just these bytes."""
-        return await asyncio.to_thread(self._texts.is_as, path, remains)
+        return await self._look(self._texts.is_as, path, remains)
 
     async def bring_back(self, path: str, remains: Remains, scope: WriteScope) -> FileChange:
         """Make a deleted file anew, byte for byte, never over another."""
@@ -151,14 +155,24 @@ class DiskFiles:
             text = self._texts.bring_back(paths[0], remains, gate)
             return _Done(FileChange(paths[0], "create", "disk", None, text), lambda _: None)
 
-        return await self._relocate([path], lambda: [_own_path(path)], work, scope)
+        return await self._relocate([path], lambda: [own_path(path)], work, scope)
 
     async def remove_folders(self, folders: Iterable[str]) -> None:
         """Those that are empty."""
-        await asyncio.to_thread(remove_empty, folders)
+        await self._look(remove_empty, folders)
 
     def plan(self) -> PlannedFiles:
         return PlannedTexts(self._peek, self._declared)
+
+    async def _look(self, work: Callable[..., T], *arguments: Any) -> T:
+        try:
+            async with asyncio.timeout(self._write_limit):
+                return await in_thread(work, *arguments)
+        except TimeoutError:
+            raise ToolError(
+                f"The file system did not answer within {self._write_limit:g} s. Nothing was done; try again "
+                "later."
+            ) from None
 
     def _peek(self, path: str) -> FileText | None:
         held = self._open_files.peek(path) if self._open_files is not None else None
@@ -178,7 +192,7 @@ class DiskFiles:
         """
 
         def resolve() -> Sequence[str]:
-            return [os.path.realpath(path)]
+            return [real_path(path)]
 
         async with self._turn([path], resolve, scope) as (real,):
             change = consented(wanted(real), real, scope)
@@ -288,7 +302,7 @@ class DiskFiles:
             return work(paths, gate)
 
         try:
-            done = await outlast(asyncio.to_thread(checked), limit=self._write_limit)
+            done = await outlast(in_thread(checked), limit=self._write_limit)
         except TimeoutError:
             if gate.close():
                 raise await self._doubts.unbegun(paths, self._write_limit) from None
@@ -314,7 +328,7 @@ class DiskFiles:
             self.record.note(change.path, change.after or "", known)
             return
         with suppress(TimeoutError):
-            noting = asyncio.to_thread(self.record.note_change, change, whole=whole)
+            noting = in_thread(partial(self.record.note_change, change, whole=whole))
             await outlast(noting, limit=self._write_limit)
 
     def _rewrite(self, path: str, change: TextChange, gate: Gate, *, whole: bool) -> _Done:
@@ -371,9 +385,3 @@ def _relocation(change: FileChange, remains: Remains | None = None) -> _Done:
     if source is None:
         return _Done(change, lambda record: record.forget(path), remains)
     return _Done(change, lambda record: record.move(source, path))
-
-
-def _own_path(path: str) -> str:
-    """The real path of a file or of a link itself: only its folder is resolved."""
-    folder, name = os.path.split(os.path.normpath(path))
-    return os.path.join(os.path.realpath(folder), name)

@@ -15,6 +15,7 @@ from pilothouse_agent.files.declared import Declared
 from pilothouse_agent.files.disk import Disk, Gate, Irreplaceable, Loaded, Overtaken, Unreadable
 from pilothouse_agent.files.explain import file_errors
 from pilothouse_agent.files.recorder import Remains
+from pilothouse_agent.files.spelling import real_path
 from pilothouse_agent.kernel.ports import FileText, TextChange
 from pilothouse_agent.kernel.tooling import ToolError
 
@@ -90,7 +91,7 @@ class DiskTexts:
     def is_still(self, path: str, status: os.stat_result | None) -> bool:
         """Whether the path still leads just there, to the file of `status`, or with None to nothing."""
         folder = os.path.dirname(path)
-        return os.path.realpath(folder) == folder and self._disk.is_still(path, status)
+        return real_path(folder) == folder and self._disk.is_still(path, status)
 
     def move(self, path: str, new_path: str, gate: Gate) -> str | None:
         """The text that was moved; None for a link and for what is not text."""
@@ -102,7 +103,7 @@ class DiskTexts:
     def look_before_move(self, path: str, new_path: str) -> tuple[os.stat_result, str | None]:
         """What is to be moved, with its text as `move` gives it. Refuses what can be no move at all."""
         shown, new_shown = self._show(path), self._show(new_path)
-        if os.path.realpath(path) == os.path.realpath(new_path):
+        if real_path(path) == real_path(new_path):
             raise ToolError(f"{shown} and {new_shown} are the same file. Nothing was moved.")
         if os.path.isdir(new_path):
             inside = self._show(os.path.join(new_path, os.path.basename(path)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from pilothouse_agent.files.disk_threads import in_thread
 from pilothouse_agent.files.record import ReadRecord
 from pilothouse_agent.kernel.tooling import ToolError
 
@@ -49,6 +50,6 @@ class Doubts:
         """As messages name them; whole where the file system does not answer."""
         try:
             async with asyncio.timeout(_NAMING_LIMIT):
-                return await asyncio.to_thread(lambda: " and ".join(map(self._show, paths)))
+                return await in_thread(lambda: " and ".join(map(self._show, paths)))
         except TimeoutError:
             return " and ".join(paths)

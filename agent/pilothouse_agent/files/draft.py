@@ -120,9 +120,20 @@ def _take_over(descriptor: int, path: str) -> None:
     if (status.st_uid, status.st_gid) != (ours.st_uid, ours.st_gid):
         os.fchown(descriptor, status.st_uid, status.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
-    if hasattr(os, "listxattr"):
-        for name in os.listxattr(path):
-            _take_over_attribute(descriptor, path, name)
+    for name in _attributes(path):
+        _take_over_attribute(descriptor, path, name)
+
+
+def _attributes(path: str) -> list[str]:
+    """None on systems, and on file systems, that have no attributes."""
+    if not hasattr(os, "listxattr"):
+        return []
+    try:
+        return os.listxattr(path)
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.ENOSYS):
+            raise
+        return []
 
 
 def _take_over_attribute(descriptor: int, path: str, name: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["outlast"]
+__all__ = ["outlast", "retrieve"]
 
 T = TypeVar("T")
 
@@ -28,14 +28,14 @@ async def outlast(work: Coroutine[Any, Any, T], *, limit: float) -> T:
         except asyncio.CancelledError as error:
             cancelled = error
     if not task.done():
-        task.add_done_callback(_retrieve)
+        task.add_done_callback(retrieve)
         raise TimeoutError
     if cancelled and (task.cancelled() or task.exception()):
         raise cancelled
     return task.result()
 
 
-def _retrieve(task: asyncio.Future[Any]) -> None:
+def retrieve(task: asyncio.Future[Any]) -> None:
     """Take the outcome, so that the loop does not report it as lost."""
     if not task.cancelled():
         task.exception()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Callable
 
 from pilothouse_agent.files.codec import encode
 from pilothouse_agent.files.declared import Declared
+from pilothouse_agent.files.disk_threads import in_thread
+from pilothouse_agent.files.spelling import real_path
 from pilothouse_agent.kernel.ports import FileText
 
 __all__ = ["PlannedTexts"]
@@ -34,10 +34,10 @@ class PlannedTexts:
         self.uncertain = True
 
     async def text(self, path: str) -> FileText | None:
-        return await asyncio.to_thread(self._text, path)
+        return await in_thread(self._text, path)
 
     def _text(self, path: str) -> FileText | None:
-        real = os.path.realpath(path)
+        real = real_path(path)
         if real in self._put:
             return self._put[real]
         self._said[real] = self._declared(real)

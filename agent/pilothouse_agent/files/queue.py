@@ -6,9 +6,12 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from pilothouse_agent.files.disk_threads import LOOK_LIMIT, in_thread
 from pilothouse_agent.files.file_key import FOLDS_CASE, file_key
+from pilothouse_agent.files.in_flight import retrieve
+from pilothouse_agent.files.spelling import line_key
 from pilothouse_agent.kernel.abort import AbortSignal, bounded
 from pilothouse_agent.kernel.tooling import ToolError
 
@@ -18,20 +21,31 @@ _Place: TypeAlias = "dict[str, asyncio.Future[None]]"
 """What one request waits for, by the key of the line it stands in."""
 
 _DOOR = ""
-_RESOLVE_LIMIT = 5.0
+_SIDE_DOOR = "slow"
+"""For paths that the file system takes its time with. Keys of files are absolute."""
+_PATIENCE = 0.5
+
+
+class _Resolved(NamedTuple):
+    paths: tuple[str, ...]
+    keys: tuple[str, ...]
+    """Of the lines to stand in; sorted."""
 
 
 class WriteQueue:
     """Share one among all sessions of a process. Empty when nothing is written."""
 
-    def __init__(self, *, fold_case: bool = FOLDS_CASE) -> None:
-        """`fold_case`: names that differ only in case or in composed letters are one file."""
+    def __init__(self, *, fold_case: bool = FOLDS_CASE, patience: float = _PATIENCE) -> None:
+        """`fold_case`: names that differ only in case or in composed letters are one file everywhere, not
+        only where the disk says so. `patience`: seconds that others wait for one whose paths are looked up.
+        """
         self._fold_case = fold_case
+        self._patience = patience
         self._lines: dict[str, deque[asyncio.Future[None]]] = {}
 
     def __len__(self) -> int:
         """Files with a queued or running write."""
-        return len(self._lines.keys() - {_DOOR})
+        return len(self._lines.keys() - {_DOOR, _SIDE_DOOR})
 
     @asynccontextmanager
     async def turn(
@@ -40,24 +54,47 @@ class WriteQueue:
         """Wait for the turn on all files that `resolve` names, and hold it. Raises `Aborted` in waiting.
 
         `resolve` gives real paths and may look at the disk: it runs in a thread. Turns come in the order
-        of entering: one request at a time goes through the door, where its paths are resolved and the
-        lines of all its files are joined in one step, so that nobody overtakes or waits in a circle.
+        of entering: one request at a time goes through the door, where the lines of all its files are
+        joined in one step, so that nobody overtakes or waits in a circle. One whose paths are not found
+        soon lets the others pass, and keeps its order only among those like it.
         """
-        door = self._join([_DOOR])
+        resolving = asyncio.ensure_future(in_thread(self._resolved, resolve))
+        resolving.add_done_callback(retrieve)
         try:
-            await _reached(door, signal)
-            paths = await _resolved(resolve, signal)
-            place = self._join(sorted({self._key(path) for path in paths}))
+            place, paths = await self._through_the_door(resolving, signal)
         finally:
-            self._leave(door)
+            resolving.cancel()
         try:
             await _reached(place, signal)
             yield paths
         finally:
             self._leave(place)
 
-    def _key(self, path: str) -> str:
-        return file_key(path, fold_case=self._fold_case)
+    async def _through_the_door(
+        self, resolving: asyncio.Future[_Resolved], signal: AbortSignal
+    ) -> tuple[_Place, tuple[str, ...]]:
+        since = asyncio.get_running_loop().time()
+        door = self._join([_DOOR])
+        try:
+            await _reached(door, signal)
+            if not await _is_found(resolving, signal, until=since + self._patience):
+                self._leave(door)
+                door = self._join([_SIDE_DOOR])
+                await _reached(door, signal)
+                if not await _is_found(resolving, signal, until=since + LOOK_LIMIT):
+                    raise ToolError(
+                        f"The file system did not answer within {LOOK_LIMIT:.0f} s. Nothing was changed; try "
+                        "again."
+                    )
+            found = resolving.result()
+            return self._join(found.keys), found.paths
+        finally:
+            self._leave(door)
+
+    def _resolved(self, resolve: Callable[[], Sequence[str]]) -> _Resolved:
+        paths = tuple(resolve())
+        keys = {file_key(line_key(path), fold_case=self._fold_case) for path in paths}
+        return _Resolved(paths, tuple(sorted(keys)))
 
     def _join(self, keys: Iterable[str]) -> _Place:
         place: _Place = {}
@@ -88,10 +125,10 @@ async def _reached(place: _Place, signal: AbortSignal) -> None:
     signal.raise_if_aborted()
 
 
-async def _resolved(resolve: Callable[[], Sequence[str]], signal: AbortSignal) -> tuple[str, ...]:
+async def _is_found(resolving: asyncio.Future[_Resolved], signal: AbortSignal, *, until: float) -> bool:
+    left = until - asyncio.get_running_loop().time()
     try:
-        return tuple(await bounded(asyncio.to_thread(resolve), signal=signal, limit=_RESOLVE_LIMIT))
+        await bounded(asyncio.shield(resolving), signal=signal, limit=max(left, 0))
     except TimeoutError:
-        raise ToolError(
-            f"The file system did not answer within {_RESOLVE_LIMIT:.0f} s. Nothing was changed; try again."
-        ) from None
+        return resolving.done()
+    return True

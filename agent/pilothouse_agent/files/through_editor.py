@@ -11,6 +11,7 @@ from typing import NamedTuple
 from pilothouse_agent.files.closed_files import ClosedFiles, Intended
 from pilothouse_agent.files.disk import Overtaken
 from pilothouse_agent.files.disk_texts import Check, DiskTexts, Rewriting
+from pilothouse_agent.files.disk_threads import in_thread
 from pilothouse_agent.files.lines import line_end_of
 from pilothouse_agent.files.recorder import Remains
 from pilothouse_agent.kernel.events import FileChangeKind
@@ -68,7 +69,7 @@ class ThroughEditor:
     async def _worked_out(self, work: Callable[[], _Plan | None]) -> _Plan | None:
         try:
             async with asyncio.timeout(self._limit):
-                return await asyncio.to_thread(work)
+                return await in_thread(work)
         except TimeoutError:
             text = f"The file system did not answer within {self._limit:g} s. Nothing was changed."
             raise ToolError(text) from None

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
+from pilothouse_agent.files.spelling import real_path
 from pilothouse_agent.files.uris import uri_to_path
 from pilothouse_agent.kernel.tooling import ToolError
 
@@ -19,8 +20,9 @@ class Workspace:
     """
 
     def __init__(self, folders: Sequence[str | Path]) -> None:
-        self.folders = tuple(os.path.realpath(folder) for folder in folders)
-        self._given = {os.path.realpath(folder): os.path.abspath(folder) for folder in folders}
+        self.folders = tuple(real_path(str(folder)) for folder in folders)
+        given = [os.path.abspath(folder) for folder in folders]
+        self._given = dict(zip(self.folders, given, strict=True))
 
     @property
     def cwd(self) -> str:
@@ -51,7 +53,7 @@ class Workspace:
 
     def real(self, path: str) -> str:
         """`resolve` with all symlinks followed, also a dangling one to where it would create a file."""
-        return os.path.realpath(self.resolve(path))
+        return real_path(self.resolve(path))
 
     def contains(self, real_path: str) -> bool:
         return any(_below(real_path, folder) for folder in self.folders)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from dataclasses import dataclass
 
+from pilothouse_agent.files.disk_threads import in_thread, look
 from pilothouse_agent.files.folders import missing_folders
+from pilothouse_agent.files.spelling import line_key, own_path, real_path
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.ports import PlannedFiles
 from pilothouse_agent.kernel.tooling import InvalidArguments, ToolError, Touch, Violation
+from pilothouse_agent.tools.visible import visible
 
 __all__ = ["Place", "locate", "planned_text"]
 
@@ -26,6 +28,8 @@ class Place:
     """As messages name it."""
     new_folders: tuple[str, ...]
     """Folders on the way that did not exist."""
+    key: str
+    """The same for all spellings that may be one new file; `real` for one that is there."""
 
     @property
     def is_link(self) -> bool:
@@ -34,20 +38,21 @@ class Place:
     @property
     def touches(self) -> tuple[Touch, ...]:
         """What a change of the file touches: the file, and folders that have to be made."""
-        return tuple(Touch(path) for path in (self.real, *self.new_folders))
+        return tuple(Touch(path) for path in dict.fromkeys((self.real, self.key, *self.new_folders)))
 
     @property
     def own_touches(self) -> tuple[Touch, ...]:
         """What a change of the name touches: also the name itself when it is a link."""
-        return tuple(Touch(path) for path in dict.fromkeys((self.own, self.real, *self.new_folders)))
+        paths = (self.own, self.real, self.key, *self.new_folders)
+        return tuple(Touch(path) for path in dict.fromkeys(paths))
 
     async def confirm(self) -> None:
         """As `check`, in a thread."""
-        await asyncio.to_thread(self.check)
+        await in_thread(self.check)
 
     def check(self) -> None:
         """Raises `ToolError` when the path leads elsewhere than where it was judged and approved. Blocks."""
-        real = os.path.realpath(self.path)
+        real = real_path(self.path)
         if real != self.real:
             raise ToolError(
                 f"{self.shown} led to {self.real} when this call was judged, and leads to {real} now. "
@@ -58,18 +63,16 @@ class Place:
 def locate(workspace: Workspace, given: str, *, argument: str = "path") -> Place:
     """Looks at the disk. Raises `InvalidArguments` naming the argument."""
     try:
-        path = workspace.resolve(given)
+        return look(lambda: _located(workspace, given), visible(given))
     except ToolError as error:
         raise InvalidArguments((Violation(argument, str(error)),)) from None
-    folder, name = os.path.split(path)
-    real = os.path.realpath(path)
-    return Place(
-        path,
-        os.path.join(os.path.realpath(folder), name),
-        real,
-        workspace.display(path),
-        missing_folders(real),
-    )
+
+
+def _located(workspace: Workspace, given: str) -> Place:
+    path = workspace.resolve(given)
+    real = real_path(path)
+    key = real if os.path.lexists(real) else line_key(real)
+    return Place(path, own_path(path), real, workspace.display(path), missing_folders(real), key)
 
 
 async def planned_text(place: Place, planned: PlannedFiles) -> str | None:
@@ -80,7 +83,7 @@ async def planned_text(place: Place, planned: PlannedFiles) -> str | None:
     try:
         file = await planned.text(place.own)
     except ToolError:
-        if planned.uncertain or not await asyncio.to_thread(os.path.isdir, place.own):
+        if planned.uncertain or not await in_thread(os.path.isdir, place.own):
             return None
         raise
     if file is None and not planned.uncertain:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 from pydantic import Field
 
+from pilothouse_agent.files.disk_threads import in_thread
 from pilothouse_agent.files.lines import line_end_of, split_lines
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import Location, ToolKind
@@ -83,7 +83,7 @@ class ReadFileInvocation:
         try:
             file = await self.files.read(self.place.real)
         except ToolError:
-            image = await asyncio.to_thread(find_image, self.place.real)
+            image = await in_thread(find_image, self.place.real)
             if image is None:
                 raise
             return _image_result(image, self.place.shown)

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pilothouse_agent.files.spelling import real_path
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import Location
 from pilothouse_agent.kernel.tooling import Footprint, InvalidArguments, ToolError, Touch, Violation
@@ -42,7 +43,7 @@ class SearchScope:
     def check(self) -> None:
         """Raises `ToolError` when there is nothing to be searched, or not what was judged. Blocks."""
         for root in self.roots:
-            if os.path.realpath(root) != root:
+            if real_path(root) != root:
                 shown = self.workspace.display(root)
                 raise ToolError(f"{shown!r} has become a link since this call was judged. Issue it again.")
             try:
