@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, StreamEvent, ThinkingData, ToolExtra
 from support.asking import MakeProvider, ask, model_request
 from support.fuzzing import EVENTS, bodies, body_of, mutated
@@ -54,6 +55,8 @@ def _texts(event: StreamEvent) -> list[str]:
             return [event.signature or "", json.dumps(event.data, ensure_ascii=False)]
         case ToolExtra():
             return [json.dumps(event.extra, ensure_ascii=False)]
+        case Notice():
+            return [event.message]
 
 
 def _cut(body: bytes, cuts: list[int]) -> list[bytes]:

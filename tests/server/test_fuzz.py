@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 Json: TypeAlias = dict[str, Any]
 
-OURS = [getattr(method_names, name) for name in method_names.__all__]
+OURS = [name for each in method_names.__all__ if isinstance(name := getattr(method_names, each), str)]
 LIFE = {"exit", "shutdown"}
 METHODS = sorted({*OURS, *types.METHOD_TO_TYPES} - LIFE)
 KEYS = sorted(

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from pilothouse_server import method_names
 from pilothouse_server.headless import JsonRpcClient
-from pilothouse_server.run.conversation import SERVER
+from support.raw_client import SERVER
 from support.wire_lines import folded, line
 from support.wire_run import settled_home
 
