@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import ValidationError
 
 from pilothouse_agent.kernel.questions import Answer, Question
-from pilothouse_agent.kernel.tooling import FileDiff
+from pilothouse_agent.kernel.tooling import FileDiff, Preview
 from pilothouse_agent.tools.visible import visible
 from pilothouse_server import method_names as names
 from pilothouse_server import protocol
+from pilothouse_server.shortened import brief, shortened_arguments, shortened_diffs, shortened_text
 from pilothouse_server.transport.faults import ClientGone, RequestFault
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import options_to_wire
 
-__all__ = ["ClientApprover", "CommandApprover", "MessageApprover"]
+__all__ = ["ClientApprover", "CommandApprover", "MessageApprover", "preview_to_wire"]
 
 logger = logging.getLogger(__name__)
 
@@ -104,9 +106,20 @@ def _message(question: Question) -> str:
     return "\n".join(visible(line) for line in lines)
 
 
+def preview_to_wire(preview: Preview | None, uri: str | None = None) -> dict[str, Any]:
+    """The whole of what is asked about, or of one file in it; empty when there is no such file."""
+    diffs = [diff for diff in preview.diffs if uri in (None, _uri(diff))] if preview is not None else []
+    wire: dict[str, Any] = {"diffs": [_diff(diff) for diff in diffs]} if diffs else {}
+    if preview is not None and preview.command is not None and uri is None:
+        wire["command"] = preview.command
+    return wire
+
+
 def _params(question: Question, session_id: str) -> dict[str, Any]:
     call, preview = question.call, question.preview
-    params: dict[str, Any] = {
+    arguments, arguments_cut = shortened_arguments(call.arguments or {})
+    shown, cut = _shown(preview)
+    return {
         "approvalId": question.id,
         "sessionId": session_id,
         "runId": question.run_id,
@@ -114,17 +127,28 @@ def _params(question: Question, session_id: str) -> dict[str, Any]:
             "id": call.id,
             "name": call.name,
             "kind": question.kind,
-            "arguments": call.arguments or {},
+            "arguments": arguments,
+            **({"argumentsCut": True} if arguments_cut else {}),
         },
-        "title": question.title,
+        "title": brief(question.title),
         "risk": question.risk,
         "options": options_to_wire(question.options),
+        **preview_to_wire(shown),
+        **({"cut": True} if cut else {}),
     }
-    if preview is not None and preview.command is not None:
-        params["command"] = preview.command
-    if preview is not None and preview.diffs:
-        params["diffs"] = [_diff(diff) for diff in preview.diffs]
-    return params
+
+
+def _shown(preview: Preview | None) -> tuple[Preview | None, bool]:
+    """As much of it as a question may hold, and whether something was cut."""
+    if preview is None:
+        return None, False
+    command, command_cut = (None, False) if preview.command is None else shortened_text(preview.command)
+    diffs, diffs_cut = shortened_diffs(preview.diffs)
+    return replace(preview, command=command, diffs=tuple(diffs)), command_cut or diffs_cut
+
+
+def _uri(diff: FileDiff) -> str:
+    return Path(diff.path).as_uri()
 
 
 def _diff(diff: FileDiff) -> dict[str, Any]:
@@ -132,7 +156,7 @@ def _diff(diff: FileDiff) -> dict[str, Any]:
         {"oldStart": hunk.old_start, "newStart": hunk.new_start, "lines": list(hunk.lines)}
         for hunk in diff.hunks
     ]
-    wire: dict[str, Any] = {"uri": Path(diff.path).as_uri(), "hunks": hunks}
+    wire: dict[str, Any] = {"uri": _uri(diff), "hunks": hunks}
     if diff.old_text is not None:
         wire["oldText"] = diff.old_text
     if diff.new_text is not None:

@@ -26,6 +26,7 @@ __all__ = [
     "INITIALIZE",
     "INITIALIZED",
     "MODELS",
+    "PREVIEW",
     "PROGRESS",
     "PROGRESS_CANCEL",
     "PROGRESS_CREATE",
@@ -89,6 +90,7 @@ UNQUEUE = "agent/unqueue"
 STATE = "agent/state"
 MODELS = "agent/models"
 ANSWER = "agent/answer"
+PREVIEW = "agent/preview"
 EVENTS = "agent/events"
 EVENT = "agent/event"
 REQUEST_APPROVAL = "agent/requestApproval"

@@ -13,11 +13,12 @@ from pilothouse_agent.kernel.run import RunResult
 from pilothouse_agent.session.agent_session import AbortOutcome, AgentSession, Delivery, Started
 from pilothouse_server import method_names as names
 from pilothouse_server import protocol
+from pilothouse_server.approvals import preview_to_wire
 from pilothouse_server.event_stream import EventStream
 from pilothouse_server.faults import fault, invalid
 from pilothouse_server.sessions import Sessions, mode_named
 from pilothouse_server.transport.codec import decode
-from pilothouse_server.transport.rpc import Waiting
+from pilothouse_server.transport.rpc import RequestFault, Waiting
 from pilothouse_server.typed import Methods
 from pilothouse_server.wire import (
     content_to_wire,
@@ -82,15 +83,18 @@ def register_methods(methods: Methods, book: Sessions) -> None:
     def answer(params: protocol.AnswerParams) -> protocol.EmptyResult:
         given = Answer(params.option_id, params.reason, by="client")
         if not any(session.agent.approvals.answer(params.approval_id, given) for session in book.all()):
-            text = f"There is no open approval {params.approval_id!r}; it may have been answered already."
-            raise fault(protocol.ALREADY_RESOLVED, text)
+            raise _not_open(params.approval_id)
         return protocol.EmptyResult()
+
+    @methods.typed(names.PREVIEW, protocol.PreviewParams)
+    def preview(params: protocol.PreviewParams) -> protocol.PreviewResult:
+        return _preview(params, book)
 
     @methods.typed(names.EVENTS, protocol.EventsParams)
     def events(params: protocol.EventsParams) -> protocol.EventsResult:
         return _events(params, book)
 
-    _ = (new, prompt, steer, follow_up, abort, state, unqueue, answer, events, close)
+    _ = (new, prompt, steer, follow_up, abort, state, unqueue, answer, preview, events, close)
 
 
 class _Asked:
@@ -258,6 +262,22 @@ def _approval(question: Question) -> dict[str, Any]:
         "title": question.title,
         "options": options_to_wire(question.options),
     }
+
+
+def _preview(params: protocol.PreviewParams, book: Sessions) -> protocol.PreviewResult:
+    questions = [question for session in book.all() for question in session.agent.approvals.open]
+    asked = next((question for question in questions if question.id == params.approval_id), None)
+    if asked is None:
+        raise _not_open(params.approval_id)
+    wire = preview_to_wire(asked.preview, params.uri)
+    if params.uri is not None and not wire:
+        raise invalid("uri", f"the approval is not about {params.uri!r}")
+    return protocol.PreviewResult.model_validate(wire)
+
+
+def _not_open(approval_id: str) -> RequestFault:
+    text = f"There is no open approval {approval_id!r}; it may have been answered already."
+    return fault(protocol.ALREADY_RESOLVED, text)
 
 
 def _content(message: protocol.Message) -> tuple[UserBlock, ...]:

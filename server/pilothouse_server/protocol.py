@@ -51,6 +51,8 @@ __all__ = [
     "NewResult",
     "OpenApproval",
     "OptionModel",
+    "PreviewParams",
+    "PreviewResult",
     "PromptContext",
     "PromptParams",
     "QueuedText",
@@ -386,6 +388,8 @@ class ApprovalCall(Wire):
     name: str
     kind: str
     arguments: JsonDict
+    arguments_cut: bool = False
+    """Long texts and lists in them are shortened."""
 
 
 class ApprovalParams(Wire):
@@ -397,7 +401,20 @@ class ApprovalParams(Wire):
     risk: Literal["low", "medium", "high"]
     command: str | None = None
     diffs: list[DiffModel] | None = None
+    cut: bool = False
+    """The command or the diffs are shortened; `agent/preview` gives the whole."""
     options: list[OptionModel]
+
+
+class PreviewParams(Wire):
+    approval_id: str
+    uri: str | None = None
+    """Of one file; absent: all of them, and the command."""
+
+
+class PreviewResult(Wire):
+    command: str | None = None
+    diffs: list[DiffModel] | None = None
 
 
 class ApprovalResult(Wire):
@@ -422,4 +439,6 @@ class ClientFeatures(Wire):
     save: bool = False
     diagnostics: bool = False
     edits: EditFeatures = EditFeatures()
+    deltas: str | None = None
+    """`each`: deltas that came in one network read are not put together."""
     settings: JsonDict = {}

@@ -141,6 +141,8 @@ class ToolExecutionStartEvent(EventBase):
     arguments: JsonDict | None = None
     arguments_text: str | None = None
     """Instead of `arguments` when they could not be parsed."""
+    arguments_cut: bool | None = None
+    """They are longer than 16 KiB and shortened here; `message_end` has them whole."""
     title: str
     locations: list[LocationModel] | None = None
     parent_tool_call_id: str | None = None

@@ -136,6 +136,14 @@ METHODS: tuple[Method, ...] = (
         (p.ALREADY_RESOLVED,),
     ),
     Method(
+        names.PREVIEW,
+        "server",
+        "The whole command and diffs of an open approval, where its request has `cut`.",
+        p.PreviewParams,
+        (p.PreviewResult,),
+        (p.ALREADY_RESOLVED,),
+    ),
+    Method(
         names.EVENTS,
         "server",
         "Events that have left already, for a client that lost its view; a snapshot when the epoch is not "

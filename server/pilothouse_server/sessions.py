@@ -180,7 +180,8 @@ class Sessions:
         stream = EventStream(session_id, self.epoch)
         progress = RunProgress(self._rpc, session.abort)
         if self._client.wants_events:
-            session.agent.subscribe(Bridge(stream, self._rpc.outbox))
+            each = self._features.deltas == "each"
+            session.agent.subscribe(Bridge(stream, self._rpc.outbox, each_delta=each))
         if self._client.can("window", "workDoneProgress"):
             session.agent.subscribe(progress)
         self._open[session_id] = _Open(session, models, stream, progress)

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from pilothouse_agent.kernel import events as e
 from pilothouse_agent.kernel import messages as m
+from pilothouse_server.shortened import brief, shortened_arguments, shortened_text
 
 __all__ = [
     "clock_time",
@@ -150,15 +151,19 @@ def _role(message: m.Message) -> m.Role:
 
 
 def _tool_start(event: e.ToolExecutionStart) -> WireDict:
-    arguments = {"arguments": event.arguments} if event.arguments is not None else {}
-    text = {"argumentsText": event.arguments_text or ""} if event.arguments is None else {}
+    if event.arguments is not None:
+        shown, cut = shortened_arguments(event.arguments)
+        arguments: WireDict = {"arguments": shown}
+    else:
+        text, cut = shortened_text(event.arguments_text or "")
+        arguments = {"argumentsText": text}
     return {
         "toolCallId": event.tool_call_id,
         "toolName": event.tool_name,
         "kind": event.kind,
         **arguments,
-        **text,
-        "title": event.title,
+        **({"argumentsCut": True} if cut else {}),
+        "title": brief(event.title),
         **_locations(event.locations),
         **_present(parentToolCallId=event.parent_tool_call_id),
     }
@@ -215,14 +220,17 @@ def _approval_requested(event: e.ApprovalRequested) -> WireDict:
     return {
         "approvalId": event.approval_id,
         "toolCallId": event.tool_call_id,
-        "title": event.title,
+        "title": brief(event.title),
         "options": options_to_wire(event.options),
     }
 
 
 def options_to_wire(options: Sequence[e.Option]) -> list[WireDict]:
     return [
-        _present(id=option.id, label=option.label, kind=option.kind, scope=option.scope) for option in options
+        _present(
+            id=option.id, label=option.label, kind=option.kind, scope=option.scope and brief(option.scope)
+        )
+        for option in options
     ]
 
 

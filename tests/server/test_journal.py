@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pilothouse_server.journal import Journal, Kept
+from pilothouse_server.transport.codec import encode
 
 LIMITS = {"events": 6, "size": 60, "updates": 30}
 
@@ -76,3 +78,46 @@ def test_updates_that_were_let_go_are_not_missed_once_their_message_has_ended() 
     journal.add(4, b"end", ends="m1")
 
     assert journal.after(0, 100) == [Kept(1, b"x"), Kept(4, b"end")]
+
+
+class Counted(int):
+    """A number that counts how often such numbers are compared."""
+
+    compared = 0
+
+    def __lt__(self, other: int) -> bool:
+        Counted.compared += 1
+        return super().__lt__(other)
+
+    def __gt__(self, other: int) -> bool:
+        Counted.compared += 1
+        return super().__gt__(other)
+
+
+@pytest.mark.covers("R306")
+def test_pages_of_a_long_journal_cost_what_they_hold_and_miss_nothing() -> None:
+    journal = Journal(events=20_000)
+    for seq in range(1, 30_001):
+        journal.add(Counted(seq), b"x")
+    Counted.compared = 0
+    seen: list[int] = []
+    after = 10_000
+    while page := journal.after(after, 100):
+        seen += [kept.seq for kept in page]
+        after = seen[-1]
+
+    assert seen == list(range(10_001, 30_001))
+    assert Counted.compared < 200 * 1000
+
+
+@pytest.mark.covers("R306")
+def test_what_is_kept_of_an_event_is_no_more_than_its_bytes() -> None:
+    journal = Journal()
+    body = encode({"type": "turn_start"})
+    journal.add(1, body)
+    journal.add(2, body)
+
+    kept = journal.after(0, 10)
+
+    assert kept == [Kept(1, body), Kept(2, body)]
+    assert all(each.body is not body for each in kept or [])

@@ -172,7 +172,7 @@ async def test_an_answer_of_the_client_decides_and_a_reject_lets_the_run_go_on(
             answer.set_result({"optionId": chosen})
         settled = await soon(prompt)
 
-    assert settled == result(wire)
+    assert settled == {**result(wire), "denied": 1}
     assert wire.lines == [
         *[*START, *CALLS, "XS c1", "AQ c1", "AR c1 denied", "XE c1 denied"],
         *["XS c2", "AQ c2", "AR c2 allowed", "XE c2 ok"],

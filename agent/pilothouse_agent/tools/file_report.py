@@ -29,6 +29,7 @@ NO_FINAL_NEWLINE = "[No newline at the end of the file.]"
 _EXCERPT_LINES = 80
 _EXCERPT_BYTES = 6_000
 _DETAIL_LINES = 2_000
+_DETAIL_SIZE = 64 * 1024
 _DIFF_LIMIT = 5.0
 
 
@@ -104,7 +105,8 @@ def _details(change: FileChange, hunks: tuple[Hunk, ...]) -> JsonObject:
     details: JsonObject = {"path": change.path, "change": change.kind}
     if change.source is not None:
         details["source"] = change.source
-    if 0 < sum(len(hunk.lines) for hunk in hunks) <= _DETAIL_LINES:
+    lines = [line for hunk in hunks for line in hunk.lines]
+    if 0 < len(lines) <= _DETAIL_LINES and sum(map(len, lines)) <= _DETAIL_SIZE:
         details["hunks"] = [_hunk_object(hunk) for hunk in hunks]
     return details
 

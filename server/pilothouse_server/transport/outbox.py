@@ -83,9 +83,13 @@ class Outbox:
         """A finished message; never blocks."""
         self.put(_Ready(body))
 
-    def put(self, message: Outgoing) -> None:
-        """A message that may still be merged with its neighbours; never blocks."""
-        if self._waiting and self._writer.unsent >= _AHEAD:
+    def put(self, message: Outgoing, *, eager: bool = False) -> None:
+        """A message that may still be merged with its neighbours; never blocks.
+
+        Neighbours are merged where the client reads slowly; an `eager` one also joins what came just
+        before it, in the same step of the loop, so that nothing is delayed by it.
+        """
+        if self._waiting and (eager or self._writer.unsent >= _AHEAD):
             last = self._waiting[-1]
             before = last.size
             if last.absorb(message):
