@@ -45,6 +45,10 @@ class FileTools:
         self.all: list[Tool] = [kind(self.workspace, self.files) for kind in kinds]
         self._tools = {tool.spec.name: tool for tool in self.all}
 
+    def use(self, tool: Tool) -> None:
+        """In the place of the one of that name."""
+        self._tools[tool.spec.name] = tool
+
     async def bind(self, name: str, **arguments: JsonValue) -> Invocation:
         return await asyncio.to_thread(self._tools[name].bind, arguments)
 

@@ -119,32 +119,6 @@ async def test_an_image_is_given_along(tools: FileTools, folder: Path) -> None:
     assert (image.media_type, b64decode(image.data)) == ("image/png", PIXEL)
 
 
-@pytest.mark.parametrize(
-    ("data", "media_type"),
-    [
-        (b"\xff\xd8\xff\xe0\0", "image/jpeg"),
-        (b"GIF89a\0", "image/gif"),
-        (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
-    ],
-)
-async def test_images_are_told_by_their_content(
-    tools: FileTools, folder: Path, data: bytes, media_type: str
-) -> None:
-    (folder / "picture").write_bytes(data)
-    (block, _) = (await tools.run("read_file", path="picture")).content
-    assert block == TextBlock(f"[picture, {media_type}, {len(data)} bytes]")
-
-
-async def test_an_image_too_large_is_not_sent(tools: FileTools, folder: Path) -> None:
-    with (folder / "a.png").open("wb") as file:
-        file.write(PIXEL)
-        file.truncate(20_000_000)
-    assert await tools.refused("read_file", path="a.png") == (
-        "a.png is an image (image/png, 20,000,000 bytes), too large to be looked at. "
-        "Make a smaller copy of it with bash and read that."
-    )
-
-
 @pytest.mark.covers("R136")
 async def test_what_is_no_text_is_refused_and_the_next_read_works(tools: FileTools, folder: Path) -> None:
     (folder / "src").mkdir()

@@ -25,6 +25,7 @@ from pilothouse_agent.kernel.compaction import DropOldestTurns
 from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.parts import AgentParts, random_id
 from pilothouse_agent.kernel.ports import Approver, FilePort, ModelProvider, Tool
+from pilothouse_agent.kernel.request import ImageLimits
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.permission_config import pipeline_from
 from pilothouse_agent.session.agent_session import AgentSession
@@ -126,7 +127,7 @@ def create_session(
     )
     tools = ToolRegistry(
         [
-            *_file_tools(workspace, files, limits),
+            *_file_tools(workspace, files, limits, lambda: provider.limits(agent.state.model).images),
             *_search_tools(workspace, environment, permissions.protected_globs, limits),
             bash,
             TodoWriteTool(todos),
@@ -185,9 +186,12 @@ def _agent(parts: AgentParts, tools: ToolRegistry, options: SessionOptions, work
     return agent
 
 
-def _file_tools(workspace: Workspace, files: FilePort, limits: OutputLimits) -> list[Tool]:
+def _file_tools(
+    workspace: Workspace, files: FilePort, limits: OutputLimits, images: Callable[[], ImageLimits]
+) -> list[Tool]:
     changing = (WriteFileTool, EditFileTool, MoveFileTool, DeleteFileTool)
-    return [ReadFileTool(workspace, files, limits=limits), *(tool(workspace, files) for tool in changing)]
+    reading = ReadFileTool(workspace, files, limits=limits, images=images)
+    return [reading, *(tool(workspace, files) for tool in changing)]
 
 
 def _is_read_only(command: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from pydantic import Field
 
@@ -13,7 +15,7 @@ from pilothouse_agent.kernel.events import Location, ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import TextBlock
 from pilothouse_agent.kernel.ports import FilePort, FileText, PlannedFiles, ToolContext
-from pilothouse_agent.kernel.request import ToolSpec
+from pilothouse_agent.kernel.request import ImageLimits, ToolSpec
 from pilothouse_agent.kernel.tooling import Footprint, ToolError, ToolResult, Touch
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
 from pilothouse_agent.tools.images import Image, find_image
@@ -41,7 +43,16 @@ class ReadFileTool:
 
     kind: ToolKind = "read"
 
-    def __init__(self, workspace: Workspace, files: FilePort, *, limits: OutputLimits | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        files: FilePort,
+        *,
+        limits: OutputLimits | None = None,
+        images: Callable[[], ImageLimits] = ImageLimits,
+    ) -> None:
+        """`images` tells what the model takes at the moment."""
+        self._images = images
         self._workspace = workspace
         self._files = files
         self._limits = limits or OutputLimits()
@@ -51,7 +62,7 @@ class ReadFileTool:
     def bind(self, arguments: JsonObject) -> ReadFileInvocation:
         values = validate(ReadFileArguments, arguments)
         place = locate(self._workspace, values.path)
-        return ReadFileInvocation(self._files, place, values.offset, values.limit, self._limits)
+        return ReadFileInvocation(self._files, place, values.offset, values.limit, self._limits, self._images)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +72,7 @@ class ReadFileInvocation:
     offset: int
     limit: int
     limits: OutputLimits
+    images: Callable[[], ImageLimits]
     command: None = None
 
     @property
@@ -83,11 +95,14 @@ class ReadFileInvocation:
         try:
             file = await self.files.read(self.place.real)
         except ToolError:
-            image = await in_thread(find_image, self.place.real)
+            image = await self._image()
             if image is None:
                 raise
-            return _image_result(image, self.place.shown)
+            return ToolResult((TextBlock(f"[{self.place.shown}, {image.told}]"), image.block))
         return self._excerpt(file)
+
+    async def _image(self) -> Image | None:
+        return await in_thread(partial(find_image, self.place.real, self.images(), shown=self.place.shown))
 
     def _excerpt(self, file: FileText) -> ToolResult:
         lines = split_lines(file.text)
@@ -136,12 +151,3 @@ def _notes(cut: Cut, shown: str, last: int, total: int) -> list[str]:
 def _footer(shown: str, notes: list[str]) -> str:
     between = "" if shown.endswith("\n") else "\n"
     return between + "\n".join(f"[{note}]" for note in notes) if notes else ""
-
-
-def _image_result(image: Image, name: str) -> ToolResult:
-    if image.block is None:
-        raise ToolError(
-            f"{name} is an image ({image.media_type}, {image.size:,} bytes), too large to be looked at. "
-            "Make a smaller copy of it with bash and read that."
-        )
-    return ToolResult((TextBlock(f"[{name}, {image.media_type}, {image.size:,} bytes]"), image.block))
