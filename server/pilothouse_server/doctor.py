@@ -19,10 +19,9 @@ from pilothouse_agent.models.dotenv import read_dotenv
 from pilothouse_agent.models.keyring_key import keyring_is_there
 from pilothouse_agent.models.provider_reader import read_providers
 from pilothouse_agent.models.registry import default_registry
-from pilothouse_agent.permissions.layers import Layer
-from pilothouse_agent.session.places import read_user_settings, user_settings_path
-from pilothouse_agent.session.setting_keys import from_environment
-from pilothouse_agent.session.settings import Settings, merged
+from pilothouse_agent.session.chosen import chosen_settings
+from pilothouse_agent.session.places import user_settings_path
+from pilothouse_agent.session.settings import Settings
 from pilothouse_agent.session.trust import is_trusted
 from pilothouse_agent.tools.ripgrep import find_ripgrep
 from pilothouse_server.entry import complain, own_process, say
@@ -105,15 +104,14 @@ def _shell(environment: Mapping[str, str]) -> Finding:
 
 def _settings(environment: Mapping[str, str]) -> Finding:
     path = user_settings_path(environment)
-    settings, problems = _chosen(environment)
-    _, wrong = read_providers(settings.providers or {}, environment)
-    if problems or wrong:
-        return Finding("settings", "warning", " ".join([*problems, *wrong]))
+    _, wrong = chosen_settings(environment)
+    if wrong:
+        return Finding("settings", "warning", " ".join(wrong))
     return Finding("settings", "ok", str(path) if path.exists() else f"{path} (not there; defaults count)")
 
 
 def _keys(environment: Mapping[str, str]) -> Finding:
-    settings, _ = _chosen(environment)
+    settings, _ = chosen_settings(environment)
     configs, _ = read_providers(settings.providers or {}, environment)
     dotenv, problems = _dotenv(settings, frozenset(config.key_name for config in configs.values()))
     credentials = Credentials(environment, dotenv=dotenv)
@@ -128,7 +126,7 @@ def _keys(environment: Mapping[str, str]) -> Finding:
 
 
 def _model(environment: Mapping[str, str]) -> Finding:
-    settings, _ = _chosen(environment)
+    settings, _ = chosen_settings(environment)
     if settings.model is None:
         text = "No default model is chosen. Set PILOTHOUSE_MODEL, or give --model to each run."
         return Finding("model", "warning", text)
@@ -161,15 +159,6 @@ def _unused_dotenv(settings: Settings) -> str:
     if is_trusted([folder], settings.trust_folders):
         return ""
     return f"; keys in .env do not count here, because {folder} is not in trust.folders of your config.toml"
-
-
-def _chosen(environment: Mapping[str, str]) -> tuple[Settings, list[str]]:
-    """What user and environment say, and what is wrong with it."""
-    values, complaints = read_user_settings(environment)
-    from_variables, more = from_environment(environment)
-    layers = {Layer.USER: values, Layer.ENVIRONMENT: from_variables}
-    settings, wrong = merged(layers, trusted=False)
-    return settings, [*complaints, *more, *wrong]
 
 
 def _server(environment: Mapping[str, str]) -> Finding:

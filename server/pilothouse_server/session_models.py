@@ -60,7 +60,8 @@ class SessionModels:
         chosen = model or self._settings.model
         if not chosen:
             text = (
-                "No model is chosen. Name one in the request, in the setting `model`, or in PILOTHOUSE_MODEL."
+                "No model is chosen. Name one by --model or the `model` of a request, "
+                "in the setting `model`, or in PILOTHOUSE_MODEL."
             )
             raise self._refusal(Unusable("unknownModel", text))
         problem = self.shared.problem(chosen)

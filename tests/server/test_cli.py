@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import io
+import json
 import subprocess
 import sys
 from importlib.metadata import version
@@ -36,14 +36,13 @@ def test_help_is_no_error(arguments: list[str], capsys: pytest.CaptureFixture[st
         (["run", ""], "the prompt is empty"),
         (["run", "-m", " \n"], "the prompt is empty"),
         (["run", "a", "-m", "b"], "the prompt was given twice"),
-        (["run", "a", "b"], "unrecognized arguments: b"),
         (["run", "a", "--jso"], "unrecognized arguments: --jso"),
         (["run", "a", "--approve", "some"], "invalid choice: 'some'"),
         (["run", "a", "--max-turns", "0"], "'0' is not a whole number from 1"),
         (["run", "a", "--timeout", "-1"], "'-1' is not a number of seconds above 0"),
         (["run", "a", "--timeout", "inf"], "'inf' is not a number of seconds above 0"),
-        (["run", "a", "--set", "x"], "'x' is not KEY=VALUE"),
-        (["run", "a", "--set", "=1"], "'=1' is not KEY=VALUE"),
+        (["run", "a", "--set", "x"], "x: expected KEY=VALUE, for example run.maxTurns=5."),
+        (["run", "a", "--set", "=1"], "there is no such setting"),
         (["run", "a", "--cwd", "/no/such"], "'/no/such' is not a folder"),
         (["run", "a", "--session", "s1"], "sessions are not kept"),
     ],
@@ -70,6 +69,12 @@ def options(**fields: Any) -> RunOptions:
         (["--json", "-m", "--json"], options(text="--json", json=True)),
         (["--json", "Hi", "--quiet", "--timeout", "1.5"], options(json=True, quiet=True, timeout=1.5)),
         (["Hi", "--model", "a/b/c", "--approve", "all"], options(model="a/b/c", approve="all")),
+        (["fix", "the", "test"], options(text="fix the test")),
+        (
+            ["fix", "--json", "the", "--model", "a/b", "test"],
+            options(text="fix the test", json=True, model="a/b"),
+        ),
+        (["--json", "--", "-x", "is", "odd"], options(text="-x is odd", json=True)),
         (["Hi", "--cwd", "/"], options(cwd=Path("/"))),
         (
             [
@@ -79,37 +84,78 @@ def options(**fields: Any) -> RunOptions:
                 "--set",
                 "retry.baseDelay=0.01",
                 "--set",
-                "model=a/b",
-                "--set",
-                "x=a=b",
+                "model=a/b=c",
             ],
-            options(settings={"run.maxTurns": 3, "retry.baseDelay": 0.01, "model": "a/b", "x": "a=b"}),
+            options(settings={"run.maxTurns": 3, "retry.baseDelay": 0.01, "model": "a/b=c"}),
         ),
-        (["Hi", "--set", 'providers=[{"name": "x"}]'], options(settings={"providers": [{"name": "x"}]})),
     ],
 )
 def test_the_options_of_run(arguments: list[str], parsed: RunOptions) -> None:
     assert parse_run(arguments) == parsed
 
 
-class Piped:
-    def __init__(self, data: bytes) -> None:
-        self.buffer = io.BytesIO(data)
+PROVIDER = '{"format": "openai-chat", "baseUrl": "http://localhost:1/v1"}'
 
 
-def test_a_dash_reads_the_prompt_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", Piped("\ufeffErklär a\r\nb\n".encode()))
-
-    assert parse_run(["-"]).text == "Erklär a\r\nb\n"
-
-
-def test_standard_input_that_is_no_text_is_wrong_usage(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.covers("R251")
+@pytest.mark.parametrize(
+    ("assignments", "words"),
+    [
+        (["run.maxTurn=1"], "run.maxTurn: there is no such setting. Did you mean run.maxTurns?"),
+        (["runs.maxTurns=1"], "Did you mean run.maxTurns?"),
+        (["Model=a/b"], "Did you mean model or mode?"),
+        (["run.maxTurns=abc"], 'run.maxTurns: expected a whole number, 1 or more, got "abc".'),
+        (["run.maxTurns=0"], "expected a whole number, 1 or more, got 0."),
+        (["run.maxTurns=true"], "expected a whole number"),
+        (["run.maxTurns="], "expected a whole number"),
+        (["model.idleTimeout=-1"], "expected a time in seconds, more than 0, got -1."),
+        (["mode=maybe"], "expected one of "),
+        (["model=gpt"], "expected a model as provider/model"),
+        (["queue.steering=two"], "expected one of one, all"),
+        (["providers=[]"], "providers: expected an object, got a list."),
+        (["providers.x.baseUrl=1"], "x"),
+        (["permissions.allowed=[]"], "allowed"),
+        (["hooks={}"], "hooks"),
+        (["tools.grace=1", "tools.gracefully=1"], "Did you mean tools.grace or tools.parallel?"),
+    ],
+)
+def test_a_setting_that_would_have_no_effect_is_wrong_usage(
+    assignments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", Piped(b"\xff"))
+    given = [word for assignment in assignments for word in ("--set", assignment)]
 
-    assert main(["run", "-"]) == 2
-    assert "standard input is not UTF-8 text" in capsys.readouterr().err
+    assert main(["run", "Hi", *given]) == 2
+    out, err = capsys.readouterr()
+    last = err.splitlines()[-1]
+    assert (out, last.startswith("pilothouse run: error: argument --set: "), words in last) == (
+        "",
+        True,
+        True,
+    )
+
+
+@pytest.mark.covers("R251")
+@pytest.mark.parametrize(
+    ("assignments", "settings"),
+    [
+        ([f"providers.local={PROVIDER}"], {"providers.local": json.loads(PROVIDER)}),
+        (
+            [f"providers.local={PROVIDER}", "providers.local.connectTimeout=5"],
+            {"providers.local": json.loads(PROVIDER), "providers.local.connectTimeout": 5},
+        ),
+        (
+            ["providers.ollama.baseUrl=http://box:11434/v1"],
+            {"providers.ollama.baseUrl": "http://box:11434/v1"},
+        ),
+    ],
+)
+def test_dotted_keys_reach_into_settings_that_are_objects(
+    assignments: list[str], settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PILOTHOUSE_HOME", str(tmp_path))
+    given = [word for assignment in assignments for word in ("--set", assignment)]
+
+    assert parse_run(["Hi", *given]).settings == settings
 
 
 @pytest.mark.slow

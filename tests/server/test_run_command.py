@@ -190,7 +190,7 @@ def test_the_time_limit_aborts_the_run_and_counts_as_stopped_early(run: Run) -> 
     code, out, err = run({"agent/prompt": [], "agent/abort": ABORTED}, timeout=0.01)
 
     assert (code, out) == (3, "so far\n")
-    assert err.splitlines() == ["■ the time is out; stopping", "■ stopped"]
+    assert err.splitlines() == ["■ the time that --timeout gives is over; stopping", "■ stopped"]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import support.refusing_loop
 from support.rpc_peer import peer
 from support.terminal import Terminal
 from support.wire_models import Turn, call
@@ -74,17 +75,19 @@ CALLS: Turn = {
 DONE: Turn = {"text": ["All ", "done.\x1b[31m"]}
 
 
-@pytest.mark.covers("P2")
-def test_on_a_terminal_each_change_is_asked_and_the_answers_count(
+@pytest.mark.covers("P2", "R267", "R273")
+def test_on_a_terminal_each_change_is_asked_and_one_key_answers(
     command: Command, on_terminal: OnTerminal, tmp_path: Path
 ) -> None:
     terminal = on_terminal(command(CALLS, DONE))
     terminal.until("›")
-    terminal.type("what?\n")
+    terminal.type("?")
     terminal.until("›", times=2)
-    terminal.type("n not now\n")
+    terminal.type("r")
     terminal.until("›", times=3)
-    terminal.type("y\n")
+    terminal.type("not now\n")
+    terminal.until("›", times=4)
+    terminal.type("y")
 
     project = tmp_path / "project"
     assert (terminal.wait(), [path.name for path in project.iterdir()]) == (0, ["new.txt"])
@@ -94,25 +97,28 @@ def test_on_a_terminal_each_change_is_asked_and_the_answers_count(
         "Let me change it.",
         "",
         "",
-        "? Run touch made  medium risk",
         "  $ touch made",
+        "? Run touch made  medium risk",
         "  y  Allow",
         "  a  Allow for this session: exactly this command: touch made",
         "  n  Reject",
+        "  r  Reject and say why",
         "  s  Reject and stop the run",
-        "  › what?",
-        "  Type one of the letters; behind n or s you may say why.",
-        "  › n not now",
+        "  › ?",
+        "  Press one of the keys shown.",
+        "  › r",
+        "  why › not now",
         "  ⊘ Run touch made  denied",
         "",
-        "? Write new.txt  medium risk",
         f"  {project}/new.txt (new file)",
         "  @@ line 1 @@",
         "  +one",
+        "? Write new.txt  medium risk",
         "  y  Allow",
         "  a  Allow for this file: any edit of new.txt",
-        "  3  Allow for this session: any edit of files in the workspace",
+        "  b  Allow for this session: any edit of files in the workspace",
         "  n  Reject",
+        "  r  Reject and say why",
         "  s  Reject and stop the run",
         "  › y",
         "  ✓ Write new.txt  +1 −0  T",
@@ -126,12 +132,91 @@ def test_on_a_terminal_each_change_is_asked_and_the_answers_count(
     ]
 
 
+@pytest.mark.covers("R274")
+def test_what_is_typed_during_a_run_neither_shows_nor_answers_and_the_terminal_is_given_back(
+    command: Command, on_terminal: OnTerminal, tmp_path: Path
+) -> None:
+    ask: Turn = {"text": "Now", "calls": [call("c1", "bash", command="touch made")]}
+    terminal = on_terminal(command({**ask, "delayMs": 300}, DONE))
+    terminal.until("waiting for the model")
+    assert not terminal.echoes
+    terminal.type("yyyy and more\n")
+    terminal.until("›")
+    terminal.type("n")
+
+    assert (terminal.wait(), list((tmp_path / "project").iterdir())) == (0, [])
+    assert ("yyyy" in terminal.seen, terminal.echoes) == (False, True)
+
+
+@pytest.mark.covers("R274")
+@pytest.mark.parametrize(("ending", "code"), [("\x03", 130), ("\x1c", -signal.SIGQUIT)])
+def test_a_terminal_is_given_back_however_the_run_ends(
+    command: Command, on_terminal: OnTerminal, ending: str, code: int
+) -> None:
+    terminal = on_terminal(command({"text": "word ", "deltas": 2000, "delayMs": 5}))
+    terminal.until("word word")
+    terminal.type(ending)
+
+    assert (terminal.wait(), terminal.echoes) == (code, True)
+
+
+def test_a_run_that_is_suspended_leaves_the_terminal_as_it_was_until_it_goes_on(
+    command: Command, on_terminal: OnTerminal, tmp_path: Path
+) -> None:
+    turn: Turn = {"calls": [call("c1", "bash", command="touch made")]}
+    terminal = on_terminal(command(turn, DONE))
+    terminal.until("›")
+    terminal.type("\x1a")
+    terminal.until_stopped()
+    suspended = terminal.echoes
+    terminal.go_on()
+    terminal.until_silent()
+    terminal.type("y")
+
+    assert (terminal.wait(), [path.name for path in (tmp_path / "project").iterdir()]) == (0, ["made"])
+    assert (suspended, terminal.echoes) == (True, True)
+
+
+@pytest.mark.covers("R268")
+def test_a_terminal_that_the_event_loop_refuses_to_watch_is_asked_all_the_same(
+    command: Command, on_terminal: OnTerminal, tmp_path: Path
+) -> None:
+    turn: Turn = {"calls": [call("c1", "bash", command="touch made")]}
+    _, *arguments = command(turn, DONE)
+    terminal = on_terminal([sys.executable, str(support.refusing_loop.__file__), *arguments[3:]])
+    terminal.until("›")
+    terminal.type("y")
+
+    assert (terminal.wait(), [path.name for path in (tmp_path / "project").iterdir()]) == (0, ["made"])
+
+
+@pytest.mark.covers("R273")
+def test_a_long_question_is_cut_to_the_terminal_and_a_key_shows_the_rest(
+    command: Command, on_terminal: OnTerminal, tmp_path: Path
+) -> None:
+    content = "".join(f"line {n}\n" for n in range(300))
+    terminal = on_terminal(
+        command({"calls": [call("c1", "write_file", path="long.txt", content=content)]}, DONE)
+    )
+    terminal.until("›")
+    first = steady(terminal.seen)[-24:]
+    terminal.type("v")
+    terminal.until("›", times=2)
+    whole = steady(terminal.seen)[len(first) :]
+    terminal.type("y")
+
+    assert (terminal.wait(), (tmp_path / "project" / "long.txt").read_text(encoding="utf-8")) == (0, content)
+    assert ("? Write long.txt  medium risk" in first, "  v  Show all of it" in first) == (True, True)
+    assert ("  +line 0" in first, "  +line 299" in first) == (True, False)
+    assert [line for line in whole if line.startswith("  +line ")][-1] == "  +line 299"
+
+
 def test_on_a_terminal_a_stop_behind_a_question_ends_the_run(
     command: Command, on_terminal: OnTerminal
 ) -> None:
     terminal = on_terminal(command(CALLS, DONE))
     terminal.until("›")
-    terminal.type("s\n")
+    terminal.type("s")
 
     assert terminal.wait() == 130
     assert steady(terminal.seen)[-1] == "■ stopped  1 turn · 2 tool calls · T"
@@ -238,7 +323,6 @@ def test_the_demo_shows_a_whole_run_and_leaves_nothing_behind(tmp_path: Path) ->
     shown = re.sub(r"pilothouse-demo-\w+", "pilothouse-demo", "\n".join(steady(ended.stderr)))
     assert shown.splitlines()[5:] == [
         f"pilothouse scripted/script.json in {os.path.realpath(tmp_path)}/pilothouse-demo/logbook",
-        "· turn (prompt)",
         "",
         "I'll look at the project and its tests first.",
         "",
@@ -266,7 +350,6 @@ def test_the_demo_shows_a_whole_run_and_leaves_nothing_behind(tmp_path: Path) ->
         "  ☑ 2 of 3 done  ☐ Run the tests again",
         "  ✓ Run python3 -m unittest  T",
         "  ☑ 3 of 3 done",
-        "· idle (completed)",
         "✓ completed  5 turns · 9 tool calls · 16,773 tokens in · 382 tokens out · T",
         "",
         "That was a whole run: the agent read, searched, edited and tested in a sample",

@@ -89,13 +89,16 @@ def test_no_status_is_shown_while_a_question_is_open() -> None:
         screen.say("word")
         screen.ask("> ")
         screen.status("busy")
-        screen.answered(ended_line=True)
+        screen.answered("y")
         screen.line("after yes")
         screen.ask("> ")
-        screen.answered(ended_line=False)
+        screen.entered()
+        screen.line("after a line with its end")
+        screen.ask("> ")
+        screen.answered(None)
         screen.line("after nothing")
 
-    assert on_screen(act) == "word\n> after yes\n> \nafter nothing\n"
+    assert on_screen(act) == "word\n> y\nafter yes\n> after a line with its end\n> \nafter nothing\n"
 
 
 def test_the_status_says_the_phase_what_runs_and_for_how_long() -> None:

@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -42,8 +43,28 @@ class Terminal:
             assert time.monotonic() < deadline, f"{text!r} did not come; there was:\n{self.seen}"
             self._read(0.1)
 
+    @property
+    def echoes(self) -> bool:
+        """Whether what is typed now would be shown, a line at a time: how a shell wants it."""
+        wanted = termios.ECHO | termios.ICANON
+        return termios.tcgetattr(self._master)[3] & wanted == wanted
+
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
+
+    def until_stopped(self) -> None:
+        """By the key for it, or by a signal."""
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WNOWAIT)
+
+    def go_on(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
+    def until_silent(self) -> None:
+        """Until the program has taken the terminal, so that keys are not echoed."""
+        deadline = time.monotonic() + _LIMIT
+        while self.echoes:
+            assert time.monotonic() < deadline, "the program does not take the terminal"
+            self._read(0.02)
 
     def wait(self) -> int:
         """Read to the end; the exit code."""

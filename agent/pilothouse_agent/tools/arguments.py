@@ -41,7 +41,9 @@ def validate(model: type[A], arguments: JsonObject) -> A:
     except ValidationError as error:
         raise InvalidArguments(
             tuple(
-                Violation(".".join(str(part) for part in item["loc"]), item["msg"])
+                Violation(
+                    ".".join(str(part) for part in item["loc"]), item["msg"].removeprefix("Value error, ")
+                )
                 for item in error.errors(include_url=False, include_input=False, include_context=False)
             )
         ) from None

@@ -13,6 +13,7 @@ from pilothouse_server.headless import JsonRpcClient
 from pilothouse_server.method_names import EVENT, REQUEST_APPROVAL
 from pilothouse_server.run.approval import TerminalApprover
 from pilothouse_server.run.conversation import Conversation
+from pilothouse_server.run.denials import Denials
 from pilothouse_server.run.json_view import JsonView
 from pilothouse_server.run.keyboard import Keyboard
 from pilothouse_server.run.options import RunOptions
@@ -31,9 +32,14 @@ def run_prompt(options: RunOptions, *, server: Sequence[str] | None = None) -> i
     return asyncio.run(_run(options, server or own_process("serve")))
 
 
-def exit_code(result: Json, stop: Stop | None) -> int:
-    """A run that ended by itself counts as it ended, also when something was about to stop it."""
+def exit_code(result: Json, stop: Stop | None, *, only_denials: bool = False) -> int:
+    """A run that ended by itself counts as it ended, also when something was about to stop it.
+
+    `only_denials`: nothing came of it but that.
+    """
     match result["stopReason"]:
+        case "completed" if only_denials:
+            return _STOPPED_EARLY
         case "completed":
             return _COMPLETED
         case "error":
@@ -52,20 +58,23 @@ async def _run(options: RunOptions, server: Sequence[str]) -> int:
         streams.out.on_broken = lambda: stops.stop(Stop.READER_GONE)
         keyboard = _keyboard(stack)
         options = replace(options, approve=options.approve or ("ask" if keyboard else "none"))
-        view = _view(options, streams)
-        client.on_notification(EVENT, view.event)
-        asks = keyboard is not None and options.approve in ("ask", "edits")
-        if keyboard is not None and asks:
+        view, denials = _view(options, streams), Denials()
+        client.on_notification(EVENT, lambda event: (denials.event(event), view.event(event))[1])
+        approver = None
+        if keyboard is not None and options.approve in ("ask", "edits"):
             approver = TerminalApprover(streams.screen, streams.style, keyboard)
             client.on_request(REQUEST_APPROVAL, approver)
         try:
-            conversation = Conversation(client, options, stops, view, asks=asks)
+            conversation = Conversation(client, options, stops, view, asks=approver is not None)
             result = await conversation.hold(server)
             view.result(result)
+            asked = approver is not None and approver.asks
+            if hint := denials.hint(result, options.approve, asked=asked):
+                streams.screen.line(f"pilothouse: {hint}")
         finally:
             await client.close()
             await streams.close()
-        return exit_code(result, stops.cause)
+        return exit_code(result, stops.cause, only_denials=denials.are_all(result))
 
 
 def _view(options: RunOptions, streams: StandardStreams) -> View:

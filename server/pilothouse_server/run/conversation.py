@@ -25,7 +25,7 @@ _WHY: dict[Stop | None, str] = {
     Stop.INTERRUPTED: "stopping; press Ctrl-C again to end at once",
     Stop.TERMINATED: "stopping",
     Stop.HUNG_UP: "stopping",
-    Stop.TIMED_OUT: "the time is out; stopping",
+    Stop.TIMED_OUT: "the time that --timeout gives is over; stopping",
 }
 """Where the reader has gone there is nothing to say."""
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 import orjson
 
 from pilothouse_server.run.output import Output
-from pilothouse_server.run.view import Json
+from pilothouse_server.run.view import Json, complaint_of
 from pilothouse_server.terminal.screen import Screen
 from pilothouse_server.terminal.text import one_line
 
@@ -23,6 +23,8 @@ class JsonView:
 
     def event(self, event: Json) -> Awaitable[None] | None:
         self._out.write_bytes(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
+        if complaint := complaint_of(event):
+            self._screen.line(f"pilothouse: {complaint}")
         return self._out.room() if self._out.full else None
 
     def result(self, result: Json) -> None:

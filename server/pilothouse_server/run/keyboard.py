@@ -36,6 +36,7 @@ class Keyboard:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTSTP, self._suspend)
         loop.add_signal_handler(signal.SIGCONT, self._take)
+        loop.add_signal_handler(signal.SIGQUIT, self._quit)
         self._take()
         return self
 
@@ -43,8 +44,8 @@ class Keyboard:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         loop = asyncio.get_running_loop()
-        loop.remove_signal_handler(signal.SIGTSTP)
-        loop.remove_signal_handler(signal.SIGCONT)
+        for number in (signal.SIGTSTP, signal.SIGCONT, signal.SIGQUIT):
+            loop.remove_signal_handler(number)
         self._give_back()
         os.close(self._descriptor)
 
@@ -106,6 +107,11 @@ class Keyboard:
     def _suspend(self) -> None:
         self._give_back()
         os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _quit(self) -> None:
+        self._give_back()
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGQUIT)
+        os.kill(os.getpid(), signal.SIGQUIT)
 
 
 def _read_unless(withdrawn: int, terminal: int) -> bytes:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-import sys
+import os
+import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
-import orjson
+from pilothouse_server.run.standard_input import StandardInput, Unreadable
 
 __all__ = ["Approve", "RunOptions", "parse_run"]
 
 Approve: TypeAlias = Literal["ask", "none", "edits", "all"]
 
-_NO_PROMPT = "say what to do: pilothouse run TEXT, -m TEXT, or - to read it from standard input"
+_NO_PROMPT = 'say what to do: pilothouse run "TEXT", -m "TEXT", or - to read it from standard input'
 _TWO_PROMPTS = "the prompt was given twice; use either TEXT or -m TEXT"
 _NO_FOLDER = "the current folder is not there any more; change to one that is, or name one"
 _NO_SESSIONS = "--session is not there yet: sessions are not kept; run without it"
@@ -38,17 +39,19 @@ class RunOptions:
     """By their dotted keys."""
 
 
-def parse_run(arguments: Sequence[str]) -> RunOptions:
-    """Raises SystemExit, as argparse does: 2 after a word on stderr, 0 after --help."""
+def parse_run(arguments: Sequence[str], standard_input: StandardInput | None = None) -> RunOptions:
+    """Raises SystemExit, as argparse does: 2 after a word on stderr, 0 after --help. May wait for input."""
     parser = _parser()
-    given = parser.parse_args(_with_prompt_attached(arguments))
+    given = _parsed(parser, arguments)
     if given.session is not None:
         parser.error(_NO_SESSIONS)
     settings: dict[str, Any] = dict(given.set)
+    if settings and (wrong := _wrong_in_objects(settings)):
+        parser.error(f"argument --set: {' '.join(wrong)}")
     if given.max_turns is not None:
         settings["run.maxTurns"] = given.max_turns
     return RunOptions(
-        text=_prompt(parser, given),
+        text=_prompt(parser, given, standard_input or StandardInput()),
         cwd=given.cwd,
         model=given.model,
         approve=cast("Approve | None", given.approve),
@@ -67,7 +70,7 @@ def _parser() -> ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("text", nargs="?", metavar="TEXT", help="the prompt; - reads it from standard input")
+    add("text", nargs="*", metavar="TEXT", help="the prompt; - waits for standard input, which joins it")
     add("-m", dest="message", metavar="TEXT", help="the prompt, also when it begins with a dash")
     add("--model", metavar="ID", help="provider/model; default: the setting, then PILOTHOUSE_MODEL")
     add("--cwd", metavar="DIR", type=_folder, default=".", help="where the agent works; default: here")
@@ -89,44 +92,51 @@ def _parser() -> ArgumentParser:
     return parser
 
 
+def _parsed(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
+    """The words of the prompt may stand anywhere; behind -- there is nothing else."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    given = parser.parse_intermixed_args(_with_prompt_attached(arguments[:end]))
+    given.text += arguments[end + 1 :]
+    return given
+
+
 def _with_prompt_attached(arguments: Sequence[str]) -> list[str]:
     """A prompt that begins with a dash is taken for an option unless it is one word with its -m."""
     attached = list(arguments)
     for index in range(len(attached) - 1):
-        if attached[index] == "--":
-            break
         if attached[index] == "-m" and attached[index + 1].startswith("-"):
             attached[index : index + 2] = [f"-m{attached[index + 1]}"]
             break
     return attached
 
 
-def _prompt(parser: ArgumentParser, given: Namespace) -> str:
-    if given.text is not None and given.message is not None:
+def _prompt(parser: ArgumentParser, given: Namespace, standard_input: StandardInput) -> str:
+    waits = given.text == ["-"]
+    words = None if waits or not given.text else " ".join(given.text)
+    if words is not None and given.message is not None:
         parser.error(_TWO_PROMPTS)
-    text: str | None = given.message
-    if given.text == "-":
-        text = _standard_input(parser)
-    elif text is None:
-        text = given.text
-    if text is None:
-        parser.error(_NO_PROMPT)
-    if not text.strip():
+    said: str | None = given.message if words is None else words
+    if said is not None and not said.strip():
         parser.error("the prompt is empty")
-    return text
-
-
-def _standard_input(parser: ArgumentParser) -> str:
     try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        _fail(parser, f"standard input is not UTF-8 text: {error}")
-    except OSError as error:
-        _fail(parser, f"standard input cannot be read: {error.strerror or error}")
+        piped = standard_input.whole() if waits else standard_input.piped()
+    except Unreadable as error:
+        parser.error(str(error))
+    if piped is not None and not piped.strip():
+        piped = None
+    if said is None and piped is None:
+        parser.error("the prompt is empty" if waits else _NO_PROMPT)
+    return _joined(said, piped)
 
 
-def _fail(parser: ArgumentParser, message: str) -> NoReturn:
-    parser.error(message)
+def _joined(said: str | None, piped: str | None) -> str:
+    """What was piped in stands in a fence that nothing in it can end."""
+    if said is None or piped is None:
+        return said or piped or ""
+    longest = max(map(len, re.findall("`+", piped)), default=0)
+    fence = "`" * max(3, longest + 1)
+    ending = "" if piped.endswith("\n") else "\n"
+    return f"{said}\n\nFrom standard input:\n\n{fence}\n{piped}{ending}{fence}\n"
 
 
 def _folder(text: str) -> Path:
@@ -159,11 +169,23 @@ def _seconds(text: str) -> float:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """The value is JSON where it reads as JSON, else the text as it stands."""
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    from pilothouse_agent.session.setting_keys import parse_assignment
+
     try:
-        return key.strip(), orjson.loads(value)
-    except orjson.JSONDecodeError:
-        return key.strip(), value
+        return parse_assignment(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def _wrong_in_objects(settings: dict[str, Any]) -> list[str]:
+    """A sentence for each setting within an object that cannot be used, over what stands elsewhere."""
+    from pilothouse_agent.session.setting_keys import KEYS
+
+    if all(name in KEYS and not isinstance(value, dict) for name, value in settings.items()):
+        return []
+    from pilothouse_agent.permissions.layers import Layer
+    from pilothouse_agent.session.chosen import chosen_settings
+    from pilothouse_agent.session.complaints import complaints
+
+    chosen, _ = chosen_settings(os.environ)
+    return complaints(settings, layer=Layer.COMMAND_LINE, over=chosen, environment=os.environ)

@@ -24,7 +24,11 @@ class StandardStreams:
         """Whether the screen can show things that go away again."""
         self.out = Output(1, encoding=sys.stdout.encoding)
         self._err = self.out if self.shared else Output(2, encoding=sys.stderr.encoding)
-        self.screen = Screen(self._err.write, width=_width) if self.live else Screen(self._err.write)
+        self.screen = Screen(
+            self._err.write,
+            width=lambda: _size().columns if self.live else sys.maxsize,
+            height=lambda: _size().lines if self.live else sys.maxsize,
+        )
 
     def answer(self, text: str) -> None:
         """As it stands, for whoever reads standard output; on a terminal with nothing in it that acts."""
@@ -47,8 +51,10 @@ def _same_terminal() -> bool:
     return os.isatty(1) and os.isatty(2) and os.fstat(1).st_rdev == os.fstat(2).st_rdev
 
 
-def _width() -> int:
+def _size() -> os.terminal_size:
+    """What a terminal does not know of itself is what most of them have."""
     try:
-        return os.get_terminal_size(2).columns
+        columns, lines = os.get_terminal_size(2)
     except OSError:
-        return 80
+        columns, lines = 0, 0
+    return os.terminal_size((columns or 80, lines or 24))

@@ -85,7 +85,7 @@ class Stops:
     async def race(self, awaitable: Awaitable[T], *, limit: float | None = None) -> T:
         """Its result, unless there is a cause to stop first: then `Stopped`, and it is cancelled.
 
-        `limit` is in seconds, after which the time is out. A shielded awaitable goes on.
+        `limit` is in seconds, after which there is a cause. A shielded awaitable goes on.
         """
         task = asyncio.ensure_future(awaitable)
         try:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from pilothouse_server.run.view import Json
+from pilothouse_server.run.view import Json, complaint_of
 from pilothouse_server.terminal.progress import Line, Progress, Shown, Words
 from pilothouse_server.terminal.screen import Screen
 from pilothouse_server.terminal.status import Status
@@ -91,7 +91,8 @@ class QuietView:
         self._answer = answer
 
     def event(self, event: Json) -> None:
-        return None
+        if complaint := complaint_of(event):
+            self._screen.line(f"pilothouse: {complaint}")
 
     def result(self, result: Json) -> None:
         self._answer(result["text"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any, Protocol, TypeAlias
 
-__all__ = ["Json", "View"]
+from pilothouse_server.terminal.text import one_line
+
+__all__ = ["Json", "View", "complaint_of"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -22,3 +24,10 @@ class View(Protocol):
     def stopping(self, why: str) -> None:
         """The run is being aborted."""
         ...
+
+
+def complaint_of(event: Json) -> str | None:
+    """What a person is told of an event even where progress is not shown."""
+    if event.get("type") != "notice":
+        return None
+    return one_line(event["message"]) if event["level"] == "error" or event["code"] == "settings" else None

@@ -45,9 +45,9 @@ class Progress:
         place: str = "",
         width: Callable[[], int | None] = lambda: None,
     ) -> None:
-        """`live`: words are shown as they come, the final answer's too, and there is a status line for
-        the phase. Otherwise a message is shown when it has ended, but not the answer, and each phase
-        gets a line. `place` is where the agent works; `width` is where tool lines are cut."""
+        """`live`: words are shown as they come, the final answer's too, and a status line says the rest.
+        Otherwise a message is shown when it has ended, but not the answer. `place` is where the agent
+        works; `width` is where tool lines are cut."""
         self._style = style
         self._live = live
         self._place = place
@@ -60,7 +60,6 @@ class Progress:
         self._tellers: dict[str, Callable[[Json], list[Shown]]] = {
             "agent_start": self._agent_start,
             "turn_start": self._turn_start,
-            "phase_change": self._phase_change,
             "message_start": self._message_start,
             "message_update": self._message_update,
             "message_end": self._message_end,
@@ -92,12 +91,6 @@ class Progress:
         self._turns = event["turn"]
         self._tools.begin_turn()
         return []
-
-    def _phase_change(self, event: Json) -> list[Shown]:
-        if self._live:
-            return []
-        phase = f"{event['to']} ({one_line(event['reason'])})"
-        return [Line(self._style.dim(f"{self._style.sign('note')} {phase}"))]
 
     def _message_start(self, event: Json) -> list[Shown]:
         self._said = False

@@ -16,12 +16,19 @@ _ERASE = "\r\x1b[K"
 class Screen:
     """Keeps words, lines and the status apart, with a blank line between words and lines.
 
-    `put` takes the text in pieces, in order. `width` is in columns; without one nothing is wrapped.
+    `put` takes the text in pieces, in order. `width` is in columns, without one nothing is wrapped.
     """
 
-    def __init__(self, put: Callable[[str], None], *, width: Callable[[], int] = lambda: sys.maxsize) -> None:
+    def __init__(
+        self,
+        put: Callable[[str], None],
+        *,
+        width: Callable[[], int] = lambda: sys.maxsize,
+        height: Callable[[], int] = lambda: sys.maxsize,
+    ) -> None:
         self._put = put
         self._width = width
+        self._height = height
         self._wrap = Wrap()
         self._open = False
         """A question has left the cursor behind it."""
@@ -32,6 +39,11 @@ class Screen:
     @property
     def width(self) -> int:
         return max(20, self._width())
+
+    @property
+    def height(self) -> int:
+        """In rows."""
+        return max(10, self._height())
 
     def say(self, text: str) -> None:
         """Words of the model as they come; the last one is shown when it is known to be whole."""
@@ -55,10 +67,16 @@ class Screen:
         self._last = "lines"
         self._open = self._asking = True
 
-    def answered(self, *, ended_line: bool) -> None:
-        """`ended_line`: the user has pressed Enter, so the cursor is at the start of a line."""
+    def answered(self, typed: str | None) -> None:
+        """`typed` is shown, as the terminal did not echo it; None leaves the question's line as it is."""
         self._asking = False
-        self._open = not ended_line
+        self._open = typed is None
+        if typed is not None:
+            self._put(f"{typed}\n")
+
+    def entered(self) -> None:
+        """The answer was echoed, and ended by Enter."""
+        self._asking = self._open = False
 
     def end(self) -> None:
         """Leave the cursor at the start of a line, with no status."""

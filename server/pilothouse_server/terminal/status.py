@@ -31,6 +31,8 @@ class Status:
         match event.get("type"):
             case "phase_change":
                 self._phase(event, now)
+            case "approval_resolved":
+                self._since = now
             case "turn_start":
                 self._turn = event["turn"]
             case "message_update":

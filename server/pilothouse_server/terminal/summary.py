@@ -41,4 +41,4 @@ def summary(result: Json, style: Style, *, turns: int, calls: int, milliseconds:
 
 def _usage(usage: Json) -> list[str]:
     facts = [f"{usage[name]:,} tokens {word}" for name, word in _TOKENS.items() if name in usage]
-    return [*facts, f"cost {usage['cost']}"] if "cost" in usage else facts
+    return [*facts, f"${usage['cost']}"] if "cost" in usage else facts

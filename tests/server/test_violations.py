@@ -1,0 +1,37 @@
+"""What a client is told of params that do not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pilothouse_server.protocol import PromptParams
+from pilothouse_server.transport.faults import INVALID_PARAMS, RequestFault
+from pilothouse_server.typed import Methods
+
+
+@pytest.mark.covers("R274")
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"text": " "}, "the message is empty"),
+        ({"content": []}, "the message is empty"),
+        ({}, "give either text or content"),
+        ({"text": "Hi", "content": [{"type": "text", "text": "Hi"}]}, "give either text or content"),
+    ],
+)
+def test_a_violation_is_said_without_the_words_of_the_library(params: dict[str, Any], message: str) -> None:
+    methods = Methods()
+
+    @methods.typed("agent/prompt", PromptParams)
+    def prompt(params: PromptParams) -> PromptParams:
+        return params
+
+    with pytest.raises(RequestFault) as raised:
+        methods.request("agent/prompt", params)
+
+    assert (raised.value.code, raised.value.data) == (
+        INVALID_PARAMS,
+        {"violations": [{"path": "", "message": message}]},
+    )
