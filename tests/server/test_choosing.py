@@ -17,7 +17,6 @@ from pilothouse_server.entry import own_process
 from pilothouse_server.headless import RpcError
 from support.chat_turns import chat_answer
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, json_answer, text_chunk
-from support.raw_client import SERVER
 from support.wire_session import WireSession, soon, wire_session
 
 pytestmark = pytest.mark.slow
