@@ -13,7 +13,7 @@ from support.wire_run import settled_home
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("R251")]
 
-CASES = [
+CASES: list[tuple[str, dict[str, str], str]] = [
     ("run.maxTurn = 1\n", {}, "run.maxTurn: there is no such setting. Did you mean run.maxTurns?"),
     ("[run]\nmaxTurns = 'abc'\n", {}, 'run.maxTurns: expected a whole number, 1 or more, got "abc".'),
     ("run.maxTurns = \n", {}, "is not valid TOML, so none of its settings count"),
