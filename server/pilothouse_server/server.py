@@ -10,6 +10,7 @@ import os
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pilothouse_agent.tools.own_children import OWN_CHILDREN
 from pilothouse_server import __version__, handshake
 from pilothouse_server import method_names as names
 from pilothouse_server.configuration import Configuration
@@ -199,6 +200,7 @@ def serve() -> NoReturn:
     """Serve the client on descriptors 0 and 1 until it ends; ends the process."""
     wire = take_stdio()
     log_to_stderr()
+    OWN_CHILDREN.ours = True
     run_process(lambda: _serve(wire))
 
 

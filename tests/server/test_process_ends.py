@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import signal
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from support.bash import runs
+from support.daemons import FORK_TWICE, pid_in
 from support.nursery import Nursery
 from support.raw_client import RawClient, request, started
 from support.wire_models import Turn, call
@@ -36,6 +39,9 @@ COMMANDS: list[dict[str, Any]] = [
     {"command": "sleep 100", "background": True},
     {"command": "trap '' TERM HUP INT; sleep 100; sleep 100"},
     {"command": "trap '' TERM HUP INT; sleep 100; sleep 100", "background": True},
+    {"command": "setsid sleep 100 & sleep 100"},
+    {"command": "setsid sleep 100 & nohup setsid sleep 100 >/dev/null 2>&1 &"},
+    {"command": '(setsid bash -c "trap : TERM; sleep 100; sleep 100" &); sleep 100', "background": True},
 ]
 
 
@@ -110,6 +116,27 @@ def test_no_process_survives_the_server(
             assert alive(mark) == []
 
     at_random_moments(times, one)
+
+
+@pytest.mark.covers("R244")
+@pytest.mark.parametrize("shell", ["env -i", "env"])
+@pytest.mark.parametrize("behind", ["", "sleep 60"])
+def test_a_daemon_does_not_survive_the_server_whatever_it_has_thrown_away(
+    servers: Nursery, tmp_path: Path, shell: str, behind: str
+) -> None:
+    daemon = f'{shell} {sys.executable} -c "{FORK_TWICE}"; until [ -e pid ]; do sleep 0.01; done'
+    calls = [{"name": "bash", "arguments": {"command": f"{daemon}; echo up; {behind}"}}]
+    model = script(tmp_path, {"calls": calls}, {"text": "Done."})
+    with servers.started(tmp_path, {}) as client:
+        client.initialize(options={})
+        session = client.session(tmp_path, model)
+        client.send(request("p", "agent/prompt", sessionId=session, text="Go"))
+        client.event("tool_execution_update" if behind else "tool_execution_end")
+        pid = pid_in(tmp_path)
+        client.notify("exit")
+        client.ended(LIMIT)
+
+    assert not runs(pid)
 
 
 LINES = "".join(f"line {number:04} {'-' * 1000}\n" for number in range(5000))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_agent.kernel.tooling import Footprint, InvalidArguments, Preview, ToolError, Violation
+from pilothouse_agent.kernel.tooling import Footprint, InvalidArguments, Preview, ToolError, Touch, Violation
 from pilothouse_agent.tools.environment import child_environment
 from support.bash import Bash, NoPlan, Watched, file_of, said
 
@@ -201,10 +201,40 @@ async def test_a_missing_shell_is_a_clear_error(folder: Path) -> None:
 
 
 @pytest.mark.covers("K124")
-async def test_a_missing_folder_is_a_clear_error(bash: Bash, folder: Path) -> None:
+@pytest.mark.covers("R245")
+async def test_without_its_folder_a_command_runs_in_the_nearest_one_and_says_so(tmp_path: Path) -> None:
+    project = tmp_path / "gone" / "project"
+    project.mkdir(parents=True)
+    bash = Bash(project)
+    project.parent.rename(tmp_path / "elsewhere")
+
+    note = f"[the working folder {project} does not exist any more, so this ran in {tmp_path}]"
+    assert said(await bash("pwd")) == (f"{tmp_path}\n{note}", False)
+    assert said(await bash("echo err; exit 3")) == (f"err\n[exit code 3]\n{note}", True)
+    text, _ = said(await bash("sleep 60", background=True))
+    assert text.endswith(f"\n{note}")
+    await bash.background.close()
+
+
+@pytest.mark.covers("R245")
+def test_where_a_command_runs_instead_of_its_folder_is_judged(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    tool = Bash(project, read_only=lambda command: command == "ls").tool
+    around = (Touch(str(tmp_path), subtree=True),)
+
+    assert tool.bind({"command": "rm *"}).footprint == Footprint(extent="touchesEverything", writes=around)
+    assert tool.bind({"command": "ls"}).footprint == Footprint(extent="readsEverything", reads=around)
+
+
+async def test_a_folder_that_goes_between_the_question_and_the_command_is_a_clear_error(
+    bash: Bash, folder: Path
+) -> None:
+    call = bash.tool.bind({"command": "rm *"})
+    await asyncio.to_thread(lambda: call.footprint)
     folder.rmdir()
+
     with pytest.raises(ToolError, match=r"^The working folder .* does not exist\. "):
-        await bash("true")
+        await call.execute(Watched())
 
 
 async def test_a_command_too_long_for_the_system_is_a_clear_error(bash: Bash) -> None:

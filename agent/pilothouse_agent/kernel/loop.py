@@ -181,6 +181,8 @@ class Runner:
 
     async def _deliver(self, inputs: Sequence[Input]) -> None:
         """Put the turn's input into the transcript, except queued items handed back meanwhile (Q3)."""
+        for name, text in self._parts.news.take() if self._parts.news is not None else ():
+            await self._store(self._custom(name, (TextBlock(text),)))
         queued = False
         for item in inputs:
             if not isinstance(item, QueuedItem):

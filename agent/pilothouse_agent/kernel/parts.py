@@ -15,6 +15,7 @@ from pilothouse_agent.kernel.ports import (
     Compactor,
     FilePort,
     ModelProvider,
+    NewsSource,
     PermissionPipeline,
     RetryPolicy,
     TodoSource,
@@ -47,6 +48,8 @@ class AgentParts:
     compactor: Compactor | None = None
     retry: RetryPolicy = field(default_factory=BackOff)
     todos: TodoSource | None = None
+    news: NewsSource | None = None
+    """Asked as each turn begins."""
     hooks: Hooks = field(default_factory=Hooks)
     settings: RunSettings = field(default_factory=RunSettings)
     clock: Clock = field(default_factory=SystemClock)

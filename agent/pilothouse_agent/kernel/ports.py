@@ -27,6 +27,7 @@ __all__ = [
     "FileText",
     "Invocation",
     "ModelProvider",
+    "NewsSource",
     "PermissionPipeline",
     "PlannedFiles",
     "RetryPolicy",
@@ -277,6 +278,12 @@ class RetryPolicy(Protocol):
 
     def delay(self, attempt: int, error: ErrorInfo) -> float | None:
         """Seconds to wait before retry number `attempt` (from 1); None: do not retry."""
+        ...
+
+
+class NewsSource(Protocol):
+    def take(self) -> Sequence[tuple[str, str]]:
+        """What the model is to be told since the last time: names of custom messages, and their texts."""
         ...
 
 

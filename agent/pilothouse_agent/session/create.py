@@ -144,6 +144,7 @@ def create_session(
         compactor=DropOldestTurns(SystemClock(), partial(random_id, "msg"), todos),
         retry=settings.for_retries(),
         todos=todos,
+        news=background,
         hooks=extra.hooks,
         settings=settings.for_runs(),
     )
@@ -155,7 +156,7 @@ def create_session(
         permissions.mode = mode
 
     async def release() -> None:
-        await background.close()
+        await asyncio.gather(background.close(), shell.close())
         await asyncio.to_thread(shutil.rmtree, output, ignore_errors=True)
 
     session = AgentSession(

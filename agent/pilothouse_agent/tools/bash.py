@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import signal
+import os
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from pydantic import Field, field_validator
@@ -15,25 +16,29 @@ from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import TextBlock
 from pilothouse_agent.kernel.ports import PlannedFiles, ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
-from pilothouse_agent.kernel.tooling import Footprint, Preview, ToolError, ToolResult
+from pilothouse_agent.kernel.tooling import Footprint, Preview, ToolError, ToolResult, Touch
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
-from pilothouse_agent.tools.background import BackgroundProcesses
+from pilothouse_agent.tools.background import BackgroundProcesses, Started
+from pilothouse_agent.tools.exit_words import exit_words
 from pilothouse_agent.tools.output import CommandOutput, OutputLimits
 from pilothouse_agent.tools.shell import Ending, Shell
+from pilothouse_agent.tools.terminal_text import TerminalText
 from pilothouse_agent.tools.visible import visible
 
 __all__ = ["BashTool"]
 
 MAX_TIMEOUT = 3600.0
 _TITLE_LENGTH = 200
+_EARLY_SHOWN = 4_096
 
 _DESCRIPTION = """\
 Run a command with bash in the working folder. Every call is a fresh shell: `cd` and variables do not last. \
 There is no input and no terminal, so a program that asks something gets end of file. Standard output and \
 standard error come back merged; of long output its beginning and its end, with the path of a file that has \
-all of it. When the command ends, times out or is aborted, everything it has started is stopped. Set \
+all of it. When the command ends, times out or is aborted, everything it has started is stopped; what has \
+left its process group by itself is named after a normal end and stopped with the session. Set \
 `background` for a server or watcher that is to go on: the call then returns at once with the process id and \
-the path of a file that collects the output; the process is stopped at the end of the session."""
+the path of a file that collects the output; you are told when it ends; it is stopped with the session."""
 
 
 class BashArguments(Arguments):
@@ -83,7 +88,7 @@ class BashTool:
         self.spec = ToolSpec("bash", _DESCRIPTION, schema_of(BashArguments))
 
     def bind(self, arguments: JsonObject) -> BashInvocation:
-        return BashInvocation(self, validate(BashArguments, arguments))
+        return BashInvocation(self, validate(BashArguments, arguments), cache(self.shell.folder))
 
     async def prepared(self) -> Sequence[str]:
         return await self._before() if self._before is not None else ()
@@ -98,6 +103,8 @@ class BashInvocation:
 
     tool: BashTool
     arguments: BashArguments
+    folder: Callable[[], str]
+    """Where it runs; the first to ask has the disk looked at."""
 
     @property
     def title(self) -> str:
@@ -108,7 +115,15 @@ class BashInvocation:
 
     @property
     def footprint(self) -> Footprint:
-        return self.tool.footprint_of(self.command)
+        """Where the working folder is gone, also the folder it runs in, so that this is judged too."""
+        footprint = self.tool.footprint_of(self.command)
+        folder = self.folder()
+        if folder == self.tool.shell.cwd:
+            return footprint
+        touched = (Touch(folder, subtree=True),)
+        if footprint.extent == "readsEverything":
+            return replace(footprint, reads=touched)
+        return replace(footprint, writes=touched)
 
     @property
     def locations(self) -> tuple[Location, ...]:
@@ -122,7 +137,8 @@ class BashInvocation:
         return Preview(command=await asyncio.to_thread(visible, self.command, lines=True))
 
     async def execute(self, context: ToolContext) -> ToolResult:
-        before = await self.tool.prepared()
+        folder = await asyncio.to_thread(self.folder)
+        before = [*self._elsewhere(folder), *await self.tool.prepared()]
         if self.arguments.background:
             return await self._start(before)
         output = CommandOutput(context.progress, self.tool.output_folder, self.tool.limits)
@@ -136,7 +152,7 @@ class BashInvocation:
     async def _run(self, output: CommandOutput, context: ToolContext) -> Ending:
         try:
             return await self.tool.shell.run(
-                self.command, output, timeout=self._timeout, signal=context.signal
+                self.command, output, folder=self.folder(), timeout=self._timeout, signal=context.signal
             )
         except asyncio.CancelledError:
             # An abort also cancels this task. That is what the result says then, with the output so far.
@@ -145,13 +161,29 @@ class BashInvocation:
             return Ending("aborted")
 
     async def _start(self, before: Sequence[str]) -> ToolResult:
-        pid, path = await self.tool.background.start(self.command)
+        started = await self.tool.background.start(self.command, folder=self.folder())
+        pid, path = started.pid, started.path
+        if started.code is not None:
+            return await self._ended_early(started, before)
         text = (
             f"Started in the background with process id {pid}; it runs until it ends or the session does. "
             f"Its output goes to {path}. To stop it with all it has started: kill -- -{pid}"
         )
         text = "\n".join([text, *(f"[{note}]" for note in before)])
         return ToolResult((TextBlock(text),), details={"pid": pid, "outputFile": path})
+
+    async def _ended_early(self, started: Started, before: Sequence[str]) -> ToolResult:
+        shown = await asyncio.to_thread(_end_of_file, started.path)
+        notes = [f"it ended at once; its output is in {started.path}", *before]
+        text = "\n".join([shown, *(f"[{note}]" for note in notes)])
+        details: JsonObject = {"exitCode": started.code, "outputFile": started.path}
+        return ToolResult((TextBlock(text),), is_error=started.code != 0, details=details)
+
+    def _elsewhere(self, folder: str) -> list[str]:
+        cwd = self.tool.shell.cwd
+        if folder == cwd:
+            return []
+        return [f"the working folder {cwd} does not exist any more, so this ran in {folder}"]
 
     @property
     def _timeout(self) -> float:
@@ -176,6 +208,13 @@ def _notes(ending: Ending, timeout: float) -> list[str]:
     notes = [_cause(ending, timeout)]
     if ending.stopped_others:
         notes.append("processes it had left in the background were stopped; use `background` to keep one")
+    if ending.running:
+        listed = ", ".join(ending.running)
+        notes.append(
+            f"it left running, in sessions of their own: {listed}; they are stopped when the session ends"
+            if ending.cause == "exited"
+            else f"could not be stopped: {listed}"
+        )
     return [note for note in notes if note]
 
 
@@ -188,19 +227,12 @@ def _cause(ending: Ending, timeout: float) -> str:
         return f"timed out after {timeout:g} s and was stopped; a longer `timeout` may be given"
     if ending.code is None:
         return "its exit code could not be found out"
-    return _exit(ending.code)
+    return exit_words(ending.code) if ending.code else ""
 
 
-def _exit(code: int) -> str:
-    if code < 0:
-        return f"killed by signal {_signal_name(-code)}"
-    if code > 128 and _signal_name(code - 128).startswith("SIG"):
-        return f"exit code {code}: a process of it was killed by {_signal_name(code - 128)}"
-    return f"exit code {code}" if code else ""
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)
+def _end_of_file(path: str) -> str:
+    with open(path, "rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _EARLY_SHOWN))
+        cleaned = TerminalText()
+        text = cleaned.feed(file.read().decode("utf-8", "replace")) + cleaned.finish()
+    return text.removesuffix("\n")

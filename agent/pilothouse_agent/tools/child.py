@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pilothouse_agent.kernel.tooling import ToolError
+from pilothouse_agent.tools.family import Family
+from pilothouse_agent.tools.own_children import OWN_CHILDREN
 from pilothouse_agent.tools.process_group import ProcessGroup
+from pilothouse_agent.tools.process_table import Process
 
 __all__ = ["Capture", "Child", "Program", "RunningProcess", "Spawn", "capturing", "spawn_process"]
 
@@ -28,6 +31,8 @@ class Program:
     argv: Sequence[str]
     cwd: str
     environment: Mapping[str, str]
+    mark: str = ""
+    """What the environment of all that it starts holds; empty where nothing but its group is looked for."""
 
 
 class RunningProcess(Protocol):
@@ -61,28 +66,40 @@ async def spawn_process(program: Program, *, output: int, errors: int) -> Runnin
 class Child:
     """A process with its group. Whoever starts it awaits `end` in the end, on every path."""
 
-    def __init__(self, process: RunningProcess) -> None:
+    def __init__(self, process: RunningProcess, family: Family | None = None) -> None:
         self.pid = process.pid
         self.group = ProcessGroup(process.pid)
+        self.family = family
+        """All that it has started; None where nothing but its group is looked for."""
         self.exit = asyncio.ensure_future(process.wait())
         """Done when the process is; not to be cancelled."""
         self._ending: asyncio.Future[None] | None = None
+        self._ending_all: asyncio.Future[Sequence[Process]] | None = None
+        OWN_CHILDREN.add(self.pid)
+        self.exit.add_done_callback(lambda _: OWN_CHILDREN.discard(self.pid))
 
     @classmethod
     async def start(
         cls, program: Program, *, output: int, errors: int, spawn: Spawn = spawn_process
     ) -> Child:
         """Raises `ToolError` when it cannot be started. Cancelled meanwhile, it ends what has started."""
-        starting = asyncio.ensure_future(spawn(program, output=output, errors=errors))
+        starting = asyncio.ensure_future(cls._started(program, output, errors, spawn))
         try:
-            return cls(await asyncio.shield(starting))
+            return await asyncio.shield(starting)
         except asyncio.CancelledError:
             await asyncio.wait({starting})
             if not starting.cancelled() and not starting.exception():
-                await cls(starting.result()).end()
+                await starting.result().end()
             raise
         except (OSError, ValueError) as error:
             raise ToolError(await asyncio.to_thread(_why_not_started, program, error)) from error
+
+    @classmethod
+    async def _started(cls, program: Program, output: int, errors: int, spawn: Spawn) -> Child:
+        await OWN_CHILDREN.adopt_orphans()
+        with OWN_CHILDREN.starting():
+            process = await spawn(program, output=output, errors=errors)
+            return cls(process, Family(process.pid, program.mark) if program.mark else None)
 
     @property
     def code(self) -> int | None:
@@ -98,6 +115,21 @@ class Child:
             self._ending = asyncio.ensure_future(self._end())
         await asyncio.shield(self._ending)
 
+    async def end_all(self) -> Sequence[Process]:
+        """As `end`, for all that it has started, wherever that has gone; what could not be ended."""
+        if self._ending_all is None:
+            self._ending_all = asyncio.ensure_future(self._end_all())
+        return await asyncio.shield(self._ending_all)
+
+    async def strays(self) -> Sequence[Process]:
+        """What it has started and runs outside of its group; to be asked once, right after `end`."""
+        if self.family is None:
+            return ()
+        found = await asyncio.to_thread(self.family.members)
+        if self.exit.done() and not self.group.send(0):
+            self.family.leader_is_gone()
+        return found
+
     async def _end(self) -> None:
         try:
             if await self._is_gone(0):
@@ -111,6 +143,21 @@ class Child:
             raise
         finally:
             self.exit.cancel()
+
+    async def _end_all(self) -> Sequence[Process]:
+        family = self.family
+        if family is None:
+            await self.end()
+            return ()
+        try:
+            # Where only parents tell who belongs to it, these must still be there.
+            await asyncio.to_thread(family.members)
+            await asyncio.gather(self.end(), family.end())
+            return await asyncio.to_thread(family.members)
+        except asyncio.CancelledError:
+            self.group.send(signal.SIGKILL)
+            family.kill_known()
+            raise
 
     async def _is_gone(self, limit: float) -> bool:
         """Wait for the process and its group."""

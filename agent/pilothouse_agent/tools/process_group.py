@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from pathlib import Path
+
+from pilothouse_agent.tools.own_children import OWN_CHILDREN
+from pilothouse_agent.tools.process_table import processes
 
 __all__ = ["ProcessGroup"]
 
@@ -35,16 +37,6 @@ class ProcessGroup:
 
 def _runs(group: int) -> bool:
     """In a container without an init process, orphans stay zombies for ever and keep their group."""
-    processes = Path("/proc")
-    if not (processes / "self" / "stat").exists():
-        return True
-    return any(_is_running_member(entry, group) for entry in processes.iterdir() if entry.name.isdigit())
-
-
-def _is_running_member(entry: Path, group: int) -> bool:
-    try:
-        stat = (entry / "stat").read_bytes()
-    except OSError:
-        return False
-    state, _, member_of = stat.rpartition(b")")[2].split()[:3]
-    return int(member_of) == group and state not in (b"Z", b"X")
+    table = processes()
+    OWN_CHILDREN.collect(table)
+    return any(process.group == group and not process.ended for process in table)
