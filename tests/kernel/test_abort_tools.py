@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
@@ -382,3 +383,117 @@ async def test_a_tool_may_abort_the_run_it_belongs_to() -> None:
     result = await b.run("Hi")
 
     assert (result.stop_reason, b.shown[2:]) == ("aborted", [f"R c1:{RAN}!", f"R c2:{NOT_RUN}!"])
+
+
+@pytest.mark.covers("R221", "F4", "T7")
+async def test_a_body_is_cancelled_as_soon_as_the_write_is_known_that_was_in_flight() -> None:
+    writing, after = Gate(), list[str]()
+
+    async def body(arguments: JsonObject, context: ToolContext) -> ToolResult:
+        with context.pending_write("/a"), context.committing():
+            await writing()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            after.append("cancelled")
+            raise
+        return ToolResult.text("never")
+
+    b = bench(asks(call("c1", "write")), tools=[FakeTool("write", body)])
+    run = b.agent.prompt("Hi")
+    await writing.arrival()
+
+    b.agent.abort()
+    await turns_of_the_loop(5)
+    assert after == []
+    writing.open()
+    await soon(run)
+
+    assert (after, b.events.of(Notice)) == (["cancelled"], [])
+    assert b.shown[2] == f"R c1:{RAN} By then it had changed /a.!"
+
+
+@pytest.mark.covers("R221", "F4")
+async def test_a_write_that_failed_is_not_told_as_a_change() -> None:
+    writing = Gate()
+
+    async def body(arguments: JsonObject, context: ToolContext) -> ToolResult:
+        with suppress(OSError), context.pending_write("/a"), context.committing():
+            await writing()
+            raise OSError("disk full")
+        await asyncio.Event().wait()
+        return ToolResult.text("never")
+
+    b = bench(asks(call("c1", "write")), tools=[FakeTool("write", body)])
+    run = b.agent.prompt("Hi")
+    await writing.arrival()
+
+    b.agent.abort()
+    writing.open()
+    await soon(run)
+
+    assert b.shown[2] == f"R c1:{RAN}!"
+
+
+@pytest.mark.covers("R221", "T7")
+async def test_a_deaf_body_has_its_grace_from_where_its_write_is_known() -> None:
+    writing, deaf = Gate(), Worker(deaf=True)
+
+    async def body(arguments: JsonObject, context: ToolContext) -> object:
+        with context.committing():
+            await writing()
+        return await deaf.tool.body(arguments, context)
+
+    settings = RunSettings(grace=0.01, write_limit=600)
+    b = bench(asks(call("c1", "write")), tools=[FakeTool("write", body)], settings=settings)
+    run = b.agent.prompt("Hi")
+    await writing.arrival()
+
+    b.agent.abort()
+    writing.open()
+    await soon(run)
+    deaf.gate.open()
+
+    assert b.shown[2] == f"R c1:{LEFT_BEHIND}!"
+
+
+@pytest.mark.covers("T7")
+async def test_a_body_that_does_not_write_is_given_the_grace_whatever_a_write_is_given() -> None:
+    deaf = Worker(deaf=True)
+    settings = RunSettings(grace=0.01, write_limit=600)
+    b = bench(asks(call("c1", "work")), tools=[deaf.tool], settings=settings)
+    run = b.agent.prompt("Hi")
+    await deaf.gate.arrival()
+
+    b.agent.abort()
+    await soon(run)
+    deaf.gate.open()
+
+    assert b.shown[2] == f"R c1:{LEFT_BEHIND}!"
+
+
+@pytest.mark.covers("T7", "F4")
+async def test_a_write_is_given_its_own_limit_however_long_the_grace_is() -> None:
+    write = Writer()
+    settings = RunSettings(grace=600, write_limit=0.01)
+    b = bench(asks(call("c1", "write")), tools=[write.tool], settings=settings)
+    run = b.agent.prompt("Hi")
+    await write.gate.arrival()
+
+    b.agent.abort()
+    await soon(run)
+    await soon(write.cancelled.wait())
+
+    assert b.shown[2] == f"R c1:{UNKNOWN}!"
+
+
+@pytest.mark.covers("F4", "T8")
+async def test_a_body_that_aborts_and_ends_in_one_step_has_its_result_told() -> None:
+    async def body(arguments: JsonObject, context: ToolContext) -> ToolResult:
+        b.agent.abort()
+        return ToolResult.text("Done all the same.")
+
+    b = bench(asks(call("c1", "quit")), tools=[FakeTool("quit", body)])
+
+    assert (await b.run("Hi")).stop_reason == "aborted"
+    assert b.shown[2] == "R c1:Done all the same."

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from pilothouse_agent.kernel.events import Event, MessageUpdate
+from pilothouse_agent.kernel.events import Event, MessageUpdate, RetryScheduled
 from pilothouse_agent.kernel.messages import AssistantMessage, CustomMessage, ErrorInfo, Usage
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ModelRequest, StreamEvent, ToolExtra
 from pilothouse_agent.kernel.settings import RunSettings
-from support.kernel import FakeClock, Step, Turn, asks, bench, call, echo_tool, fails, says, thinks
+from support.kernel import FakeClock, Step, Turn, asks, bench, call, echo_tool, fails, says, soon, thinks
 
 CUT = fails("connectionLost", "cut", retryable=True)
 SILENT = fails("timeout", "silent for 120 s", retryable=True)
@@ -48,6 +48,9 @@ async def test_after_visible_text_the_answer_is_resumed_in_a_new_turn(turn: Turn
         "TS2",
         "MS(C)",
         "ME(C,resume)",
+        "PH turn→retry",
+        "RS 1/3 2000",
+        "PH retry→turn",
         "MS(A)",
         "MU:tial",
         "ME(A,stop)",
@@ -243,6 +246,7 @@ async def test_a_provider_that_cancels_itself_is_a_broken_stream() -> None:
         "RS 1/3 2000",
         "ME(A,interrupted)",
         "ME(C,resume)",
+        "RS 1/3 2000",
         "ME(A,stop)",
     ]
 
@@ -279,3 +283,58 @@ async def test_ten_thousand_deltas_come_through_in_order() -> None:
 
     assert [update.text for update in b.events.of(MessageUpdate)] == words
     assert result.text == "".join(words)
+
+
+@pytest.mark.covers("R294", "L6", "L7")
+@pytest.mark.parametrize("failure", [CUT, SILENT, BUSY], ids=["cut", "silent", "busy"])
+async def test_between_resumes_the_run_backs_off_as_between_retries(failure: Failed) -> None:
+    b = bench(*[part(failure)] * 4, says("never"))
+
+    result = await b.run("Hi")
+
+    assert (result.stop_reason, len(b.model.requests), b.clock.sleeps) == ("error", 4, [2, 4, 8])
+    reason = failure.error.message
+    assert b.events.of(RetryScheduled) == [
+        RetryScheduled(1, 3, 2000, reason),
+        RetryScheduled(2, 3, 4000, reason),
+        RetryScheduled(3, 3, 8000, reason),
+    ]
+
+
+@pytest.mark.covers("R294", "L6")
+@pytest.mark.parametrize("steps", [thinks("hm"), [Delta("toolCall", 0, "{}", "c1", "echo")]])
+async def test_what_broke_before_any_text_is_backed_off_from_too(steps: list[Step]) -> None:
+    b = bench([*steps, CUT], says("ok"), tools=[echo_tool()])
+
+    await b.run("Hi")
+
+    assert b.clock.sleeps == [2]
+
+
+@pytest.mark.covers("R294", "L7")
+async def test_a_wait_that_the_provider_asked_for_holds_for_a_resume_as_well() -> None:
+    slow = fails("overloaded", "busy", retryable=True, retry_after=20)
+    late = fails("overloaded", "busy", retryable=True, retry_after=301)
+    b = bench(part(slow), part(late), says("never"))
+
+    result = await b.run("Hi")
+
+    assert (b.clock.sleeps, result.stop_reason) == ([22], "error")
+    assert result.error is not None
+    assert result.error.message == "busy (retry after 301 s)"
+
+
+@pytest.mark.covers("R294", "L3")
+async def test_the_turn_that_broke_is_over_before_the_wait_and_an_abort_ends_it() -> None:
+    clock = FakeClock(hold=True)
+    b = bench([Delta("text", 0, "x"), call("c1", "echo", index=1), CUT], says("never"), clock=clock)
+    run = b.agent.prompt("Hi")
+    await soon(clock.asleep.wait())
+    before = b.lines[-4:]
+
+    b.agent.abort()
+    result = await soon(run)
+
+    assert before == ["MS(C)", "ME(C,resume)", "PH turn→retry", "RS 1/3 2000"]
+    assert (result.stop_reason, len(b.model.requests)) == ("aborted", 1)
+    assert b.lines[b.lines.index("RS 1/3 2000") + 1 :] == ["TE2", "PH retry→idle", "AE aborted"]

@@ -235,3 +235,51 @@ async def test_a_call_cut_at_the_limit_again_and_again_is_stopped_by_the_guard()
         "R c0:The answer was cut at the output limit, so this call did not run. Issue it again, smaller.!"
     )
     assert noticed(b) == [False, False, True, True, True, True]
+
+
+@pytest.mark.covers("R263", "L9")
+async def test_the_error_names_the_call_that_was_repeated_and_not_the_last_of_the_batch() -> None:
+    async def count(arguments: JsonObject, context: ToolContext) -> ToolResult:
+        counted.append("again")
+        return ToolResult.text(str(len(counted)))
+
+    counted: list[str] = []
+    again = [call(f"c{n}", "echo") for n in range(6)]
+    b = bench(asks(*again, call("d1", "count")), tools=[echo_tool(), FakeTool("count", count)])
+
+    result = await b.run("Hi")
+
+    text = "The model repeated one call of echo with the same result; the run was ended."
+    assert result.error == ErrorInfo("loop", text)
+
+
+@pytest.mark.covers("R263", "A8", "L8")
+async def test_an_answer_in_the_last_turn_stands_whatever_is_still_open() -> None:
+    one_turn = RunSettings(max_turns=1)
+    benches = [
+        bench(says("done"), todos=Todos("b"), settings=one_turn),
+        bench(says("done"), hooks=stop_hook(OneMoreTurn("more")), settings=one_turn),
+    ]
+
+    results = [await b.run("Hi") for b in benches]
+
+    assert [(result.stop_reason, result.text, result.error) for result in results] == [
+        ("completed", "done", None)
+    ] * 2
+
+
+@pytest.mark.covers("R263", "L8")
+async def test_reminders_end_with_the_turns_and_the_last_answer_stands() -> None:
+    b = bench(says("1"), says("2"), says("never"), todos=Todos("b"), settings=RunSettings(max_turns=2))
+
+    result = await b.run("Hi")
+
+    assert (result.stop_reason, result.text, len(b.model.requests)) == ("completed", "2", 2)
+
+
+@pytest.mark.covers("L8", "Q1")
+async def test_a_queued_message_at_the_limit_of_turns_is_no_answer_that_stands() -> None:
+    b = bench(says("done"), todos=Todos("b"), settings=RunSettings(max_turns=1))
+    b.agent.follow_up("F")
+
+    assert (await b.run("Hi")).stop_reason == "maxTurns"

@@ -4,30 +4,46 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import pytest
 
 from pilothouse_agent.kernel.abort import AbortSignal
-from pilothouse_agent.kernel.events import Notice
+from pilothouse_agent.kernel.events import Notice, ToolExecutionEnd
 from pilothouse_agent.kernel.hooks import (
+    AfterToolResult,
+    BeforeToolCall,
     BlockCall,
     ChangeArguments,
+    ConvertToLlm,
     FinishedCall,
     Hooks,
     OneMoreTurn,
     ResultPatch,
+    ShouldStop,
     StopRun,
+    TransformContext,
 )
-from pilothouse_agent.kernel.messages import CustomMessage, Message, ModelMessage, ToolCall, UserMessage
+from pilothouse_agent.kernel.json_types import JsonObject
+from pilothouse_agent.kernel.messages import (
+    CustomMessage,
+    Message,
+    ModelMessage,
+    ToolCall,
+    UserBlock,
+    UserMessage,
+)
+from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.settings import RunSettings
 from pilothouse_agent.kernel.state import AgentStateSnapshot
+from pilothouse_agent.kernel.tooling import ToolResult
 from pilothouse_agent.kernel.transcript import convert
-from support.kernel import asks, bench, block, call, echo_tool, says, shown
+from support.kernel import FakeClock, FakeTool, asks, bench, block, call, echo_tool, says, shown
 
 T = TypeVar("T")
 Failure = Callable[[], Awaitable[None]]
 
+NOW = FakeClock().now()
 SHORT = RunSettings(hook_limit=0.02)
 
 
@@ -264,3 +280,166 @@ async def test_a_hook_that_aborts_the_run_is_the_last_one_called() -> None:
 
     assert (await b.run("Hi")).stop_reason == "aborted"
     assert (called, b.model.requests) == (["aborting"], [])
+
+
+def giving(value: object) -> Callable[..., Awaitable[object]]:
+    async def hook(*arguments: object) -> object:
+        return value
+
+    return hook
+
+
+NO_MESSAGES = [None, "Hi", {"a": 1}, 3, ["Hi"], (None,), iter([])]
+
+
+@pytest.mark.covers("R220", "B4")
+async def test_a_list_that_was_changed_by_a_hook_that_then_raised_is_not_used() -> None:
+    async def spoil(messages: list[Message], signal: AbortSignal) -> Sequence[Message]:
+        messages.append(UserMessage("x", block("added"), messages[0].time))
+        messages[0] = UserMessage("y", block("replaced"), messages[0].time)
+        raise ValueError("no")
+
+    b = bench(says("ok"), hooks=Hooks(transform_context=(cast("TransformContext", spoil),)))
+
+    await b.run("Hi")
+
+    assert (b.model.shown, b.shown) == ([["U:Hi"]], ["U:Hi", "A:ok"])
+
+
+@pytest.mark.covers("R220", "B4", "B3")
+async def test_what_a_hook_does_to_the_messages_it_was_given_stays_out_of_the_transcript() -> None:
+    async def change(messages: Sequence[Message], signal: AbortSignal) -> Sequence[Message]:
+        for part in [part for m in messages for part in m.content if isinstance(part, ToolCall)]:
+            assert part.arguments is not None
+            part.arguments["v"] = "changed"
+        return messages
+
+    turns = [asks(call("c1", "echo", {"v": "as it was"})), says("ok")]
+    b = bench(*turns, tools=[echo_tool()], hooks=Hooks(transform_context=(change,)))
+
+    await b.run("Hi")
+
+    sent, stored = b.model.requests[1].messages[1], b.agent.state.messages[1]
+    assert sent.content == (ToolCall("c1", "echo", {"v": "changed"}),)
+    assert stored.content == (ToolCall("c1", "echo", {"v": "as it was"}),)
+
+
+@pytest.mark.covers("R220", "R222")
+async def test_messages_that_a_hook_leaves_as_they_are_are_sent_as_the_very_same_objects() -> None:
+    async def same(messages: Sequence[Message], signal: AbortSignal) -> Sequence[Message]:
+        return list(messages)
+
+    turns = [asks(call("c1", "echo", {"v": [1]})), says("ok"), says("ok")]
+    b = bench(*turns, tools=[echo_tool()], hooks=Hooks(transform_context=(same,)))
+
+    await b.run("Hi")
+    await b.run("Go on")
+
+    assert all(one is two for one, two in zip(*(r.messages for r in b.model.requests[1:]), strict=False))
+
+
+@pytest.mark.covers("R220", "B4")
+@pytest.mark.parametrize("given", NO_MESSAGES, ids=repr)
+async def test_a_transform_that_gives_no_list_of_messages_is_skipped_with_a_notice(given: object) -> None:
+    b = bench(says("ok"), hooks=Hooks(transform_context=(cast("TransformContext", giving(given)),)))
+
+    assert (await b.run("Hi")).text == "ok"
+    assert b.model.shown == [["U:Hi"]]
+    assert [notice.code for notice in b.events.of(Notice)] == ["hookFailed"]
+
+
+@pytest.mark.covers("R220", "B4")
+@pytest.mark.parametrize("given", [*NO_MESSAGES, [CustomMessage("c", block("note"), NOW, "note")]], ids=repr)
+async def test_a_conversion_that_gives_no_messages_for_the_model_is_skipped_with_a_notice(
+    given: object,
+) -> None:
+    b = bench(says("ok"), hooks=Hooks(convert_to_llm=cast("ConvertToLlm", giving(given))))
+    b.agent.append_custom("note", "for people")
+
+    assert (await b.run("Hi")).text == "ok"
+    assert b.model.shown == [["U:Hi"]]
+    assert [notice.code for notice in b.events.of(Notice)] == ["hookFailed"]
+
+
+@pytest.mark.covers("R220", "B4")
+@pytest.mark.parametrize(
+    ("given", "answer", "notices"),
+    [
+        (True, "1", 0),
+        (StopRun(), "1", 0),
+        (False, "3", 0),
+        (None, "3", 0),
+        (1, "3", 3),
+        ("stop", "3", 3),
+        (OneMoreTurn(cast("str", None)), "3", 3),
+    ],
+    ids=repr,
+)
+async def test_true_ends_the_run_and_what_is_no_decision_is_ignored_with_a_notice(
+    given: object, answer: str, notices: int
+) -> None:
+    turns = [asks(call(f"c{n}", "echo", {"v": n}), text=str(n)) for n in (1, 2)]
+    hooks = Hooks(should_stop_after_turn=(cast("ShouldStop", giving(given)),))
+    b = bench(*turns, says("3"), tools=[echo_tool()], hooks=hooks)
+
+    result = await b.run("Hi")
+
+    assert (result.stop_reason, result.text, len(b.events.of(Notice))) == ("completed", answer, notices)
+
+
+@pytest.mark.covers("R220", "T5")
+@pytest.mark.parametrize("given", [True, "block", {"block": True}, ChangeArguments(cast("JsonObject", []))])
+async def test_a_before_hook_that_decides_nonsense_keeps_its_call_from_running(given: object) -> None:
+    tool = echo_tool()
+    hooks = Hooks(before_tool_call=(cast("BeforeToolCall", giving(given)),))
+    b = bench(asks(call("c1", "echo")), says("ok"), tools=[tool], hooks=hooks)
+
+    assert (await b.run("Hi")).text == "ok"
+    wanted = "BlockCall, ChangeArguments or None"
+    said = f"The before_tool_call hook gave {type(given).__name__} in place of {wanted}."
+    assert (tool.ran, b.shown[2]) == ([], f"R c1:{said}!")
+
+
+@pytest.mark.covers("R220", "T5")
+@pytest.mark.parametrize(
+    "given",
+    [
+        False,
+        "patched",
+        ResultPatch(content=cast("tuple[UserBlock, ...]", "text")),
+        ResultPatch(content=cast("tuple[UserBlock, ...]", ("text",))),
+        ResultPatch(details=cast("JsonObject", [])),
+        ResultPatch(is_error=cast("bool", "no")),
+    ],
+)
+async def test_an_after_hook_that_gives_no_patch_makes_its_call_an_error(given: object) -> None:
+    hooks = Hooks(after_tool_result=(cast("AfterToolResult", giving(given)),))
+    b = bench(asks(call("c1", "echo")), says("ok"), tools=[echo_tool()], hooks=hooks)
+
+    assert (await b.run("Hi")).text == "ok"
+    said = f"The after_tool_result hook gave {type(given).__name__} in place of a ResultPatch or None."
+    assert b.shown[2] == f"R c1:{said}!"
+
+
+@pytest.mark.covers("R220", "B3")
+async def test_hooks_that_change_the_call_and_the_details_they_see_change_nothing_else() -> None:
+    async def after(finished: FinishedCall) -> None:
+        assert finished.result.details is not None
+        finished.result.details.clear()
+        (finished.call.arguments or {}).clear()
+
+    async def body(arguments: JsonObject, context: ToolContext) -> ToolResult:
+        return ToolResult(block("ok"), details={"lines": [1]})
+
+    async def stop(snapshot: AgentStateSnapshot) -> None:
+        for part in snapshot.messages[1].content:
+            if isinstance(part, ToolCall):
+                (part.arguments or {}).clear()
+
+    hooks = Hooks(after_tool_result=(after,), should_stop_after_turn=(stop,))
+    b = bench(asks(call("c1", "tool", {"v": 1})), says("ok"), tools=[FakeTool("tool", body)], hooks=hooks)
+
+    await b.run("Hi")
+
+    assert b.agent.state.messages[1].content == (ToolCall("c1", "tool", {"v": 1}),)
+    assert [end.details for end in b.events.of(ToolExecutionEnd)] == [{"lines": [1]}]

@@ -102,7 +102,7 @@ async def test_every_run_keeps_the_rules(plan: Chaos) -> None:
         new_id=ids,
         hooks=moody_hooks(moody),
         settings=RunSettings(max_turns=12),
-        retry=BackOff(attempts=2),
+        retry=BackOff(attempts=2, jitter=lambda: 1),
         permissions=FakePermissions(ok="allow", wait="allow", end="allow", deaf="allow", nothing="deny"),
         approver=Answers(plan.answers),
     )

@@ -87,13 +87,13 @@ async def test_what_a_provider_has_to_tell_the_user_is_a_notice_and_no_part_of_t
 
 @pytest.mark.covers("E1", "K4", "K8")
 async def test_an_answer_without_a_delta_still_starts_and_ends_its_message() -> None:
-    b = bench(says())
+    b = bench(says(stop="length"))
 
     result = await b.run("Hi")
 
-    assert b.lines[5:] == ["MS(A)", "ME(A,stop)", "TE1", "PH turn→idle", "AE completed"]
+    assert b.lines[5:] == ["MS(A)", "ME(A,length)", "TE1", "PH turn→idle", "AE length"]
     assert b.shown == ["U:Hi", "A:"]
-    assert (result.stop_reason, result.text) == ("completed", "")
+    assert (result.stop_reason, result.text) == ("length", "")
 
 
 @pytest.mark.covers("K5")

@@ -131,10 +131,10 @@ CASES = [
             *[
                 *START,
                 "PH turn→retry",
-                "RS 1/3 10",
+                "RS 1/3",
                 "PH retry→turn",
                 "PH turn→retry",
-                "RS 2/3 20",
+                "RS 2/3",
                 "PH retry→turn",
             ],
             *[*ANSWER, "TE1", *end()],
@@ -146,7 +146,8 @@ CASES = [
         [{"text": ["Do"], "cut": True}, {"text": "ne."}],
         [
             *[*START, "MS(A)", "MU", "ME(A,interrupted)", "TE1"],
-            *["TS2", "MS(C)", "ME(C,resume)", *ANSWER, "TE2", *end()],
+            *["TS2", "MS(C)", "ME(C,resume)", "PH turn→retry", "RS 1/3", "PH retry→turn"],
+            *[*ANSWER, "TE2", *end()],
         ],
         text="ne.",
     ),

@@ -333,7 +333,7 @@ def bench(
         approver=approver,
         files=files,
         compactor=compactor(clock) if callable(compactor) else compactor,
-        retry=retry or BackOff(),
+        retry=retry or BackOff(jitter=lambda: 1),
         todos=todos,
         news=news,
         hooks=hooks or Hooks(),

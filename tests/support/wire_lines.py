@@ -16,7 +16,7 @@ def folded(events: Iterable[Json]) -> list[str]:
     """One line an event; adjacent updates of one message are one line `MU`.
 
     AS, PH idle→turn, TS1, MS(U), ME(U,Hi), MS(A), MU, ME(A,stop), XS c1, XU c1, XE c1 ok, ME(R,c1 ok),
-    ME(C,resume), TE1, QU [S1] [F1], RS 1/3 2000, AQ c1, AR c1 allowed, FC modify, TU 2, NO code, AE completed
+    ME(C,resume), TE1, QU [S1] [F1], RS 1/3, AQ c1, AR c1 allowed, FC modify, TU 2, NO code, AE completed
     """
     lines: list[str] = []
     updated: str | None = None
@@ -61,7 +61,7 @@ def _other(event: Json) -> str:
         case "queue_update":
             return f"QU {_queue(event['steering'])} {_queue(event['followUp'])}"
         case "retry_scheduled":
-            return f"RS {event['attempt']}/{event['maxAttempts']} {event['delayMs']}"
+            return f"RS {event['attempt']}/{event['maxAttempts']}"
         case "approval_requested":
             return f"AQ {event['toolCallId']}"
         case "approval_resolved":

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import logging
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TypeVar, cast
+
+from pilothouse_agent.kernel.foreign import Escape, contained, guarded
 
 __all__ = ["AbortSignal", "Aborted", "bounded"]
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 
 class Aborted(Exception):
@@ -32,12 +37,15 @@ class AbortSignal:
         self._event.set()
         callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
-            callback()
+            _call(callback)
 
     def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call `callback` at the abort (now, if it has happened); the result takes it back."""
+        """Call `callback` at the abort (now, if it has happened); the result takes it back.
+
+        One that raises is logged and harms nobody.
+        """
         if self.aborted:
-            callback()
+            _call(callback)
             return lambda: None
         self._callbacks.append(callback)
         return lambda: self._callbacks.remove(callback) if callback in self._callbacks else None
@@ -54,9 +62,10 @@ async def bounded(awaitable: Awaitable[T], *, signal: AbortSignal, limit: float 
     """Await somebody else's work, ended by the abort and by a limit in seconds.
 
     Raises `Aborted` or `TimeoutError` at once, also when the work ignores its cancellation, and
-    RuntimeError when the work was cancelled by somebody else.
+    RuntimeError when the work was cancelled by somebody else. What the work raises comes out as an
+    `Exception` in any case.
     """
-    work = asyncio.ensure_future(awaitable)
+    work = asyncio.ensure_future(contained(lambda: awaitable))
     abort = asyncio.ensure_future(signal.wait())
     try:
         signal.raise_if_aborted()
@@ -64,7 +73,7 @@ async def bounded(awaitable: Awaitable[T], *, signal: AbortSignal, limit: float 
         if work.cancelled():
             raise RuntimeError("it was cancelled")
         if work.done():
-            return work.result()
+            return _outcome(work)
         if abort.done():
             raise Aborted
         raise TimeoutError
@@ -73,6 +82,31 @@ async def bounded(awaitable: Awaitable[T], *, signal: AbortSignal, limit: float 
         if not work.done():
             work.cancel()
             work.add_done_callback(_retrieve)
+            _discard_unbegun(awaitable)
+
+
+def _call(callback: Callable[[], None]) -> None:
+    try:
+        outcome = cast("object", guarded(callback))
+    except Exception:
+        logger.exception("A callback of the abort signal raised")
+        return
+    if inspect.iscoroutine(outcome):
+        outcome.close()
+        logger.error("A callback of the abort signal was not a plain function; it did not run")
+
+
+def _outcome(work: asyncio.Future[T]) -> T:
+    error = work.exception()
+    if error is not None and not isinstance(error, Exception):
+        raise Escape from error
+    return work.result()
+
+
+def _discard_unbegun(awaitable: Awaitable[object]) -> None:
+    """Work that was cancelled before its first step will never be awaited, and is not to complain of it."""
+    if inspect.iscoroutine(awaitable) and inspect.getcoroutinestate(awaitable) == inspect.CORO_CREATED:
+        awaitable.close()
 
 
 def _retrieve(task: asyncio.Future[T]) -> None:

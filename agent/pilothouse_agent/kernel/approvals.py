@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_agent.kernel.events import ApprovalRequested, ApprovalResolved, Decision, Event
+from pilothouse_agent.kernel.foreign import contained, guarded
 from pilothouse_agent.kernel.ports import Approver
 from pilothouse_agent.kernel.questions import Answer, Question
 
@@ -106,8 +107,10 @@ async def _relay(approver: Approver, question: Question, answered: asyncio.Futur
     """Put the question to the approver; its silence, failure or late answer harms nobody."""
     answer: object = None
     try:
-        answer = await approver.ask(question)
-    except Exception:
+        answer = await contained(approver.ask, question)
+    except asyncio.CancelledError:
+        raise
+    except BaseException:
         logger.exception("The approver failed; its answer counts as no")
     finally:
         if not answered.done():
@@ -124,7 +127,7 @@ def _resolution(answer: Answer | None, allows: Callable[[str], bool]) -> Resolut
 
 def _allowed(option_id: str, allows: Callable[[str], bool]) -> bool:
     try:
-        return allows(option_id)
+        return guarded(allows, option_id) is True
     except Exception:
         logger.exception("The answer %r could not be judged; it counts as no", option_id)
         return False

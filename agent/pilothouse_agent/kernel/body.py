@@ -10,11 +10,12 @@ from contextlib import ExitStack, contextmanager
 from typing import cast
 
 from pilothouse_agent.kernel.abort import Aborted, AbortSignal
+from pilothouse_agent.kernel.foreign import cancelled_from_outside, described
 from pilothouse_agent.kernel.ports import Consent, Invocation
 from pilothouse_agent.kernel.progress import Progress
-from pilothouse_agent.kernel.results import CallEnd, aborted, failed, finished
+from pilothouse_agent.kernel.results import CallEnd, aborted, failed, finished, refused
 from pilothouse_agent.kernel.state import State
-from pilothouse_agent.kernel.tooling import ToolError, ToolResult
+from pilothouse_agent.kernel.tooling import Denied, ToolError
 
 __all__ = ["Body"]
 
@@ -34,8 +35,13 @@ class Body:
         self.consent = consent
         self.on_progress: Callable[[], None] = lambda: None
         """Called on the loop when there is progress to take, once until it is taken."""
+        self.on_settled: Callable[[], None] = lambda: None
+        """Called when the outcome of a write that was in flight at the abort is known."""
+        self.changed: dict[str, None] = {}
+        """The paths it has written."""
         self._state = state
         self._writes = 0
+        self._pending: list[str] = []
         self._listed: list[ExitStack] = []
         self._progress = Progress()
         self._over = False
@@ -53,6 +59,8 @@ class Body:
         return not self.in_write and not self._over
 
     def progress(self, text: str) -> None:
+        if not isinstance(cast("object", text), str):
+            raise TypeError(f"Progress is text, not {type(text).__name__}.")
         if threading.get_ident() == self._thread:
             self._add_progress(text)
         elif not self._closed:
@@ -61,6 +69,8 @@ class Body:
     @contextmanager
     def pending_write(self, path: str) -> Generator[None]:
         with ExitStack() as writing:
+            self._pending.append(path)
+            writing.callback(self._pending.remove, path)
             if not self._closed:
                 writing.enter_context(self._state.writing(path))
                 self._listed.append(writing)
@@ -72,8 +82,11 @@ class Body:
         self._writes += 1
         try:
             yield
+            self.changed.update(dict.fromkeys(self._pending))
         finally:
             self._writes -= 1
+            if self.signal.aborted and not self._writes:
+                self.on_settled()
 
     async def run(self, invocation: Invocation) -> CallEnd:
         """The body's end; raises nothing but the cancellation of its own task."""
@@ -85,25 +98,32 @@ class Body:
 
     async def _execute(self, invocation: Invocation) -> CallEnd:
         try:
-            result = cast("object", await invocation.execute(self))
+            result = await invocation.execute(self)
         except Aborted:
-            return aborted(_INTERRUPTED)
+            return aborted(self._interrupted())
+        except Denied as error:
+            return refused(str(error))
         except ToolError as error:
             return aborted(str(error)) if self.signal.aborted else failed(str(error))
         except asyncio.CancelledError:
             if self.signal.aborted:
-                return aborted(_INTERRUPTED)
-            if _cancelled_from_outside():
+                return aborted(self._interrupted())
+            if cancelled_from_outside():
                 raise
             return failed("The tool failed: something it waited for was cancelled.")
-        except (Exception, SystemExit) as error:
+        except GeneratorExit:
+            raise
+        except BaseException as error:
             if self.signal.aborted:
-                return aborted(_INTERRUPTED)
+                return aborted(self._interrupted())
             logger.exception("The tool of call %s raised", self.call_id)
-            return failed(f"The tool failed: {type(error).__name__}: {error}")
-        if not isinstance(result, ToolResult):
-            return failed("The tool gave no result. This is a fault of the tool, not of the call.")
+            return failed(f"The tool failed: {described(error)}")
         return finished(result)
+
+    def _interrupted(self) -> str:
+        if not self.changed:
+            return _INTERRUPTED
+        return f"{_INTERRUPTED} By then it had changed {', '.join(self.changed)}."
 
     def take_progress(self) -> tuple[str, int]:
         """The new text, and how many bytes before it were dropped."""
@@ -118,8 +138,3 @@ class Body:
     def _add_progress(self, text: str) -> None:
         if text and not self._closed and self._progress.add(text):
             self.on_progress()
-
-
-def _cancelled_from_outside() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from typing import Literal
+from typing import Literal, cast
 
 from pilothouse_agent.kernel.arguments import complete_arguments, parse_arguments
 from pilothouse_agent.kernel.events import DeltaKind, MessageUpdate
@@ -46,14 +46,16 @@ class MessageBuilder:
         return any(block.kind == "text" and any(block.parts) for block in self._blocks.values())
 
     def add(self, delta: Delta) -> MessageUpdate | None:
-        """The update to publish, or None when the delta brings nothing new."""
+        """The update to publish, or None when the delta brings nothing new. Raises TypeError for nonsense."""
+        if not isinstance(cast("object", delta.text), str):
+            raise TypeError(f"a delta has {type(delta.text).__name__} for its text")
         block = self._blocks.get(delta.block)
         if block is None:
             if not delta.text and delta.kind != "toolCall":
                 return None
+            call_id = self._final_id(delta.call_id) if delta.kind == "toolCall" else None
             block = self._open(delta.block, delta.kind)
-            if delta.kind == "toolCall":
-                block.call_id = self._final_id(delta.call_id)
+            block.call_id = call_id
         elif not delta.text and (block.name or not delta.tool_name):
             return None
         block.parts.append(delta.text)

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from pilothouse_agent.kernel.events import AgentEnd, Event, Notice
+from pilothouse_agent.kernel.foreign import contained, described
 
 __all__ = ["EventBus", "Listener"]
 
@@ -105,21 +106,19 @@ class EventBus:
         for subscription in self._subscriptions:
             if not subscription.active:
                 continue
-            # A listener may raise CancelledError of its own; that is its failure, not the run's end.
+            # Whatever it raises is its own failure, SystemExit and CancelledError included.
             try:
                 awaitable = subscription.listener(event)
-            except (Exception, asyncio.CancelledError) as error:
+            except BaseException as error:
                 self._report(subscription, event, error)
                 continue
             if awaitable is not None:
                 await self._serve(subscription, awaitable, event)
 
     async def _serve(self, subscription: _Subscription, awaitable: Awaitable[None], event: Event) -> None:
-        try:
-            task = asyncio.ensure_future(awaitable)
-        except TypeError as error:
-            self._report(subscription, event, error)
-            return
+        # A task that the listener has made itself is the one that must be known as a listener's.
+        own = isinstance(awaitable, asyncio.Future)
+        task = awaitable if own else asyncio.ensure_future(contained(lambda: awaitable))
         self._listener_tasks.add(task)
         task.add_done_callback(self._listener_tasks.discard)
         if await self._watchdog.watch(task):
@@ -138,7 +137,7 @@ class EventBus:
         if subscription.reported or isinstance(event, AgentEnd | Notice):
             return
         subscription.reported = True
-        text = f"A listener failed at {event.type}: {type(error).__name__}: {error}"
+        text = f"A listener failed at {event.type}: {described(error)}"
         self.post(Notice("error", text, "listenerFailed"))
 
     def _drop(self, subscription: _Subscription) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from typing import cast
 
 from pilothouse_agent.kernel.abort import Aborted, AbortSignal, bounded
 from pilothouse_agent.kernel.bus import EventBus
 from pilothouse_agent.kernel.events import CompactionEnd, CompactionReason, CompactionStart
-from pilothouse_agent.kernel.messages import ErrorInfo
+from pilothouse_agent.kernel.foreign import contained, described, guarded
+from pilothouse_agent.kernel.messages import ErrorInfo, Message
 from pilothouse_agent.kernel.parts import AgentConfig, AgentParts
 from pilothouse_agent.kernel.ports import Compaction, Compactor
 from pilothouse_agent.kernel.state import State
@@ -97,22 +100,30 @@ class Compacting:
     async def _compact(self, compactor: Compactor, reason: CompactionReason) -> Compaction | ErrorInfo:
         limit = self._parts.settings.compaction_limit
         try:
-            limits = self._parts.provider.limits(self._config.model_in_use)
-            work = compactor.compact(tuple(self._transcript.messages), limits, reason)
-            done = await bounded(work, signal=self._signal, limit=limit)
+            limits = guarded(self._parts.provider.limits, self._config.model_in_use)
+            work = contained(compactor.compact, tuple(self._transcript.messages), limits, reason)
+            done = cast("object", await bounded(work, signal=self._signal, limit=limit))
         except Aborted:
             return ErrorInfo("internal", "The compaction was aborted; the history is unchanged.")
         except Exception as error:
             logger.exception("The compaction failed")
-            text = f"The compaction failed and the history is unchanged: {type(error).__name__}: {error}"
+            text = f"The compaction failed and the history is unchanged: {described(error)}"
             return ErrorInfo("internal", text)
-        return done or ErrorInfo("internal", "The history cannot be shortened any further.")
+        if isinstance(done, Compaction) and all(isinstance(item, Message) for item in _items(done)):
+            return done
+        text = "The history cannot be shortened any further."
+        if done is not None:
+            text = "The compaction gave something else than messages; the history is unchanged."
+        return ErrorInfo("internal", text)
 
     def _due(self, compactor: Compactor) -> bool:
         try:
-            return compactor.due(
-                self._transcript.tokens, self._parts.provider.limits(self._config.model_in_use)
-            )
+            limits = guarded(self._parts.provider.limits, self._config.model_in_use)
+            return bool(guarded(compactor.due, self._transcript.tokens, limits))
         except Exception:
             logger.exception("The check whether a compaction is due failed; none is made")
             return False
+
+
+def _items(compaction: Compaction) -> Sequence[object]:
+    return compaction.messages

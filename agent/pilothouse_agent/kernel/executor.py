@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -17,6 +17,7 @@ from pilothouse_agent.kernel.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
+from pilothouse_agent.kernel.foreign import described
 from pilothouse_agent.kernel.hooks import HookFailed, HookRunner
 from pilothouse_agent.kernel.messages import ToolCall
 from pilothouse_agent.kernel.ports import Clock
@@ -26,18 +27,10 @@ from pilothouse_agent.kernel.schedule import dependencies
 from pilothouse_agent.kernel.settings import RunSettings
 from pilothouse_agent.kernel.state import State
 
-__all__ = ["BatchEnd", "ToolExecutor"]
+__all__ = ["ToolExecutor"]
 
 _LEFT_BEHIND = "Aborted: it did not stop in time, and what it does from now on is not known."
 _WRITE_UNKNOWN = "Aborted during a write whose outcome is unknown. Read the file before changing it again."
-
-
-@dataclass(frozen=True, slots=True)
-class BatchEnd:
-    ends: tuple[CallEnd, ...]
-    """In call order, one a call."""
-    stop: bool = False
-    """The user answered a question with stop: the run is to end."""
 
 
 _News: TypeAlias = Literal["progress", "end"]
@@ -51,7 +44,9 @@ class _Entry:
     started: float
     body: Body
     end: CallEnd | None = None
-    task: asyncio.Task[CallEnd] | None = None
+    task: asyncio.Task[None] | None = None
+    settled_at: float = 0
+    """When the outcome of a write was known that was in flight at the abort."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
     """The body and its after hook have ended, whatever came of them."""
 
@@ -69,7 +64,6 @@ class ToolExecutor:
         signal: AbortSignal,
         settings: RunSettings,
         clock: Clock,
-        on_stop: Callable[[], object],
     ) -> None:
         self._preparer = preparer
         self._hooks = hooks
@@ -78,26 +72,25 @@ class ToolExecutor:
         self._signal = signal
         self._settings = settings
         self._clock = clock
-        self._on_stop = on_stop
         self._slots = asyncio.Semaphore(settings.parallel)
         self._inbox: asyncio.Queue[tuple[_Entry, _News] | None] = asyncio.Queue()
         """What is to be published, in the order it happened; None tells of the abort."""
         self._aborted_at: float | None = None
 
-    async def run(self, calls: Sequence[ToolCall]) -> BatchEnd:
-        """Prepare every call, then execute those that may run; ends are in call order."""
+    async def run(self, calls: Sequence[ToolCall]) -> tuple[CallEnd, ...]:
+        """Prepare every call, then execute those that may run; ends are in call order, one a call."""
         prepared = [await self._prepare(call) for call in calls]
         await self._execute([entry for entry in prepared if isinstance(entry, _Entry)])
-        ends = [entry.end if isinstance(entry, _Entry) else entry for entry in prepared]
-        return BatchEnd(tuple(end or aborted() for end in ends), self._preparer.stop)
+        ends = (entry.end if isinstance(entry, _Entry) else entry for entry in prepared)
+        return tuple(end or aborted() for end in ends)
 
-    async def refuse(self, calls: Sequence[ToolCall], end: CallEnd) -> BatchEnd:
+    async def refuse(self, calls: Sequence[ToolCall], end: CallEnd) -> tuple[CallEnd, ...]:
         """Give every call this end without preparing it."""
         for call in calls:
             bound = await self._preparer.bind(call)
             started = await self._publish_start(call, bound)
             await self._publish_end(call, end, started)
-        return BatchEnd((end,) * len(calls))
+        return (end,) * len(calls)
 
     async def _prepare(self, call: ToolCall) -> _Entry | CallEnd:
         bound = await self._preparer.bind(call)
@@ -106,14 +99,12 @@ class ToolExecutor:
             bound = aborted()
         elif isinstance(bound, Bound):
             bound = await self._preparer.admit(bound)
-            if self._preparer.stop:
-                self._on_stop()
         if isinstance(bound, CallEnd):
-            await self._publish_end(call, bound, started)
-            return bound
+            return await self._publish_end(call, bound, started)
         body = Body(call.id, self._signal, self._state, bound.consent)
         entry = _Entry(bound, started, body)
         body.on_progress = lambda: self._inbox.put_nowait((entry, "progress"))
+        body.on_settled = lambda: self._write_settled(entry)
         return entry
 
     async def _execute(self, entries: list[_Entry]) -> None:
@@ -132,21 +123,23 @@ class ToolExecutor:
                 if entry.task is not None:
                     entry.task.cancel()
 
-    async def _run_body(self, entry: _Entry, earlier: list[_Entry]) -> CallEnd:
+    async def _run_body(self, entry: _Entry, earlier: list[_Entry]) -> None:
         """Wait for the calls it conflicts with and for a slot, run, finalise."""
         for other in earlier:
             await other.over.wait()
         async with self._slots:
             if self._signal.aborted:
-                return aborted()
+                return
             # What was waited for before, a person's answer among it, is not the call's own time.
             entry.started = self._clock.monotonic()
             end = await entry.body.run(entry.bound.invocation)
-            return await self._finalise(entry.bound.call, end)
+            end = await self._finalise(entry.bound.call, end)
+            # Not as the task's result, which a cancellation in its last step would take away.
+            entry.end = entry.end or end
 
     async def _finalise(self, call: ToolCall, end: CallEnd) -> CallEnd:
         """The after hook; what a failing hook cannot undo (files changed) is still told."""
-        if self._signal.aborted or end.outcome == "aborted":
+        if self._signal.aborted or end.outcome in ("aborted", "denied"):
             return end
         try:
             return finished(await self._hooks.after(call, end.result))
@@ -158,7 +151,7 @@ class ToolExecutor:
 
     def _body_over(self, entry: _Entry) -> None:
         if entry.end is None and entry.task is not None:
-            entry.end = _end_of(entry.task)
+            entry.end = _end_without_result(entry.task)
         entry.over.set()
         self._inbox.put_nowait((entry, "end"))
 
@@ -166,21 +159,28 @@ class ToolExecutor:
         """Cancel the bodies now, whoever is being waited for (A5); a write in flight ends first (F4)."""
         self._aborted_at = asyncio.get_running_loop().time()
         for entry in entries:
-            if entry.task is not None and entry.body.cancellable:
-                entry.task.cancel()
+            _cancel(entry)
+        self._inbox.put_nowait(None)
+
+    def _write_settled(self, entry: _Entry) -> None:
+        """What the abort could not cancel then is cancelled now, and has its grace from here (T7).
+
+        A step later, so that a body with nothing left to wait for ends by itself.
+        """
+        loop = asyncio.get_running_loop()
+        entry.settled_at = loop.time()
+        loop.call_soon(_cancel, entry)
         self._inbox.put_nowait(None)
 
     async def _publish_until_over(self, entries: list[_Entry]) -> None:
         """Progress and ends of the whole batch, one at a time, in the order they happen (T3)."""
         left = list(entries)
-        grace_over = False
         while left:
             try:
-                async with asyncio.timeout_at(self._deadline(grace_over=grace_over)):
+                async with asyncio.timeout_at(self._next_deadline(left)):
                     news = await self._inbox.get()
             except TimeoutError:
-                left = await self._give_up(left, write_time_over=grace_over)
-                grace_over = True
+                left = await self._give_up(left)
                 continue
             if news is None or news[0] not in left:
                 continue
@@ -190,18 +190,23 @@ class ToolExecutor:
                 left.remove(entry)
                 await self._close(entry, entry.end)
 
-    def _deadline(self, *, grace_over: bool) -> float | None:
-        """When bodies are given up after an abort: first at the grace, then at the write limit (T7)."""
+    def _next_deadline(self, left: Sequence[_Entry]) -> float | None:
         if self._aborted_at is None:
             return None
-        grace, write_limit = self._settings.grace, self._settings.write_limit
-        return self._aborted_at + (write_limit if grace_over else min(grace, write_limit))
+        return min((self._deadline(entry) for entry in left if entry.end is None), default=None)
 
-    async def _give_up(self, left: list[_Entry], *, write_time_over: bool) -> list[_Entry]:
-        """Synthetic ends for bodies that outlast the abort; a write in flight is given longer (T7)."""
+    def _deadline(self, entry: _Entry) -> float:
+        """When its body is given up: a grace after it was told to stop, a write at its own limit (T7)."""
+        aborted_at = self._aborted_at or 0
+        if entry.body.in_write:
+            return aborted_at + self._settings.write_limit
+        return max(aborted_at, entry.settled_at) + self._settings.grace
+
+    async def _give_up(self, left: list[_Entry]) -> list[_Entry]:
+        """Synthetic ends for bodies that outlast their time; those that still have some are returned."""
         kept: list[_Entry] = []
         for entry in left:
-            if entry.end is not None or (entry.body.in_write and not write_time_over):
+            if entry.end is not None or asyncio.get_running_loop().time() < self._deadline(entry):
                 kept.append(entry)
                 continue
             entry.end = aborted(_WRITE_UNKNOWN if entry.body.in_write else _LEFT_BEHIND)
@@ -214,7 +219,7 @@ class ToolExecutor:
 
     async def _close(self, entry: _Entry, end: CallEnd) -> None:
         entry.body.close()
-        await self._publish_end(entry.bound.call, end, entry.started)
+        entry.end = await self._publish_end(entry.bound.call, end, entry.started)
 
     async def _publish_start(self, call: ToolCall, bound: Bound | CallEnd) -> float:
         """Returns the start time of the call, for its duration."""
@@ -235,7 +240,9 @@ class ToolExecutor:
         if text:
             await self._bus.publish(ToolExecutionUpdate(entry.bound.call.id, text, dropped))
 
-    async def _publish_end(self, call: ToolCall, end: CallEnd, started: float) -> None:
+    async def _publish_end(self, call: ToolCall, end: CallEnd, started: float) -> CallEnd:
+        """The end as it is told to the model too."""
+        end = end.within(lines=self._settings.output_lines, size=self._settings.output_bytes)
         for effect in end.result.effects:
             if isinstance(effect, FileChanged):
                 effect = replace(effect, tool_call_id=call.id)
@@ -251,10 +258,14 @@ class ToolExecutor:
                 end.result.locations,
             )
         )
+        return end
 
 
-def _end_of(task: asyncio.Task[CallEnd]) -> CallEnd:
-    if task.cancelled():
-        return aborted()
-    error = task.exception()
-    return task.result() if error is None else failed(f"The call failed: {type(error).__name__}: {error}")
+def _cancel(entry: _Entry) -> None:
+    if entry.task is not None and entry.body.cancellable:
+        entry.task.cancel()
+
+
+def _end_without_result(task: asyncio.Task[None]) -> CallEnd:
+    error = None if task.cancelled() else task.exception()
+    return aborted() if error is None else failed(f"The call failed: {described(error)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +16,15 @@ from pilothouse_agent.kernel.events import (
     AgentStart,
     MessageEnd,
     MessageStart,
+    Notice,
     Phase,
     QueuedItem,
     RunStop,
     TurnEnd,
     TurnStart,
 )
-from pilothouse_agent.kernel.executor import BatchEnd, ToolExecutor
+from pilothouse_agent.kernel.executor import ToolExecutor
+from pilothouse_agent.kernel.foreign import cancelled_from_outside, described, guarded
 from pilothouse_agent.kernel.guards import LoopGuard, todo_reminder
 from pilothouse_agent.kernel.hooks import HookRunner, OneMoreTurn, StopRun
 from pilothouse_agent.kernel.messages import (
@@ -32,7 +35,6 @@ from pilothouse_agent.kernel.messages import (
     TextBlock,
     ToolCall,
     ToolResultMessage,
-    Usage,
     UserBlock,
     UserMessage,
     text_of,
@@ -129,8 +131,8 @@ class Runner:
         self._loop_guard = LoopGuard()
         self._guarded = 0
         self._denied = 0
+        self._empty_answers = 0
         self._last: AssistantMessage | None = None
-        self._usage: Usage | None = None
         self._turn_open = False
         self._started = parts.clock.monotonic()
 
@@ -149,7 +151,13 @@ class Runner:
         await self._move("turn", "prompt" if self._inputs else "continue")
         try:
             ending = await self._turns(self._inputs)
-        except Exception as error:
+        except asyncio.CancelledError as error:
+            if cancelled_from_outside():
+                raise
+            ending = await self._internal_failure(error)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
             logger.exception("The run failed")
             ending = await self._internal_failure(error)
         return await self._end(ending)
@@ -194,10 +202,10 @@ class Runner:
         if queued:
             await self._bus.publish(self._queues.update())
 
-    async def _answer(self, reply: Reply, calls: tuple[ToolCall, ...]) -> BatchEnd:
+    async def _answer(self, reply: Reply, calls: tuple[ToolCall, ...]) -> tuple[CallEnd, ...]:
         """One end for every call of the message, run or not (L3, L4)."""
         if not calls or reply.message is None:
-            return BatchEnd(())
+            return ()
         executor = self._executor(reply.tools)
         match reply.message.stop_reason:
             case "error" | "aborted" | "interrupted":
@@ -209,37 +217,50 @@ class Runner:
             case _:
                 return await executor.run(calls)
 
-    async def _store_results(self, calls: tuple[ToolCall, ...], batch: BatchEnd) -> bool:
-        """Tool-result messages in call order; whether the loop guard ends the run (L9)."""
-        looping = False
-        for call, end in zip(calls, batch.ends, strict=True):
+    async def _store_results(self, calls: tuple[ToolCall, ...], ends: tuple[CallEnd, ...]) -> ToolCall | None:
+        """Tool-result messages in call order; the call at which the loop guard ends the run, if any (L9)."""
+        looping: ToolCall | None = None
+        for call, end in zip(calls, ends, strict=True):
             self._denied += end.outcome == "denied"
             if end.outcome != "aborted":
                 notice, stop = self._loop_guard.check(call, end.result.content)
-                looping = looping or stop
+                looping = looping or (call if stop else None)
                 end = end.with_notice(notice) if notice else end
             await self._store(self._result_message(call, end))
         return looping
 
-    def _judge(self, reply: Reply, calls: tuple[ToolCall, ...], batch: BatchEnd, looping: bool) -> _TurnEnd:
+    def _judge(
+        self, reply: Reply, calls: tuple[ToolCall, ...], ends: tuple[CallEnd, ...], looping: ToolCall | None
+    ) -> _TurnEnd:
         message = reply.message
         if reply.failure is not None or message is None:
             return _TurnEnd(_Ending("error", reply.failure), final=True)
-        if looping:
-            text = f"The model repeated one call of {calls[-1].name} with the same result; the run was ended."
+        if looping is not None:
+            text = f"The model repeated one call of {looping.name} with the same result; the run was ended."
             return _TurnEnd(_Ending("error", ErrorInfo("loop", text)), final=True)
         if reply.resume or message.stop_reason == "interrupted":
             return _TurnEnd(_Ending("error"), goes_on=True, follow=reply.resume)
         if calls and message.stop_reason != "refusal":
-            terminated = all(end.result.terminate for end in batch.ends)
+            terminated = all(end.result.terminate for end in ends)
             return _TurnEnd(_Ending("completed"), goes_on=not terminated)
         match message.stop_reason:
             case "length":
                 return _TurnEnd(_Ending("length"))
             case "refusal":
                 return _TurnEnd(_Ending("refused"))
+            case _ if not reply.paused and not text_of(message.content).strip():
+                return self._said_nothing()
             case _:
                 return _TurnEnd(_Ending("completed"), goes_on=reply.paused)
+
+    def _said_nothing(self) -> _TurnEnd:
+        """Neither text nor calls: asked once more, then the run ends, with a word (L4)."""
+        self._empty_answers += 1
+        if self._empty_answers == 1:
+            return _TurnEnd(_Ending("completed"), goes_on=True)
+        text = "The model gave an empty answer twice, so the run has ended without one."
+        self._bus.post(Notice("warning", text, "emptyAnswer"))
+        return _TurnEnd(_Ending("completed"))
 
     async def _following(self, turn: _TurnEnd) -> list[Input] | _Ending:
         """The next turn's input, or how the run ends."""
@@ -249,14 +270,15 @@ class Runner:
             return _Ending("aborted")
         if isinstance(decision, StopRun):
             return _Ending("completed")
-        if isinstance(decision, OneMoreTurn) and self._guard_allows():
+        last = self._state.turn >= self._parts.settings.max_turns
+        if isinstance(decision, OneMoreTurn) and not last and self._guard_allows():
             follow = (*follow, self._custom("stopHook", (TextBlock(decision.message),)))
-        elif not turn.goes_on and not follow and not self._queues:
+        elif not (last or turn.goes_on or follow or self._queues):
             follow = self._todo_guard(turn)
         if not (turn.goes_on or follow or self._queues):
             self.closed = True
             return turn.ending
-        if self._state.turn >= self._parts.settings.max_turns:
+        if last:
             limit = self._parts.settings.max_turns
             text = f"The run was ended at its limit of {limit} turns (run.maxTurns)."
             return _Ending("maxTurns", ErrorInfo("maxTurns", text))
@@ -279,7 +301,7 @@ class Runner:
             return ()
         if self._last is None or self._last.calls:
             return ()
-        unfinished = self._parts.todos.unfinished()
+        unfinished = guarded(self._parts.todos.unfinished)
         if not unfinished or not self._guard_allows():
             return ()
         return (self._custom("guard", todo_reminder(unfinished)),)
@@ -288,9 +310,9 @@ class Runner:
         self._guarded += 1
         return self._guarded <= self._parts.settings.guard_blocks
 
-    async def _internal_failure(self, error: Exception) -> _Ending:
+    async def _internal_failure(self, error: BaseException) -> _Ending:
         """Whatever went wrong becomes an assistant message like any other failure (A3)."""
-        info = ErrorInfo("internal", f"The run failed inside: {type(error).__name__}: {error}")
+        info = ErrorInfo("internal", f"The run failed inside: {described(error)}")
         if not self._turn_open:
             await self._open_turn()
         await self._close_turn(await self._replies.store_failure(info), ())
@@ -307,7 +329,7 @@ class Runner:
             ending.stop_reason,
             self._last,
             text_of(self._last.content) if self._last is not None else "",
-            self._usage,
+            self._replies.usage,
             self._returned,
             ending.error,
             self._denied,
@@ -334,17 +356,10 @@ class Runner:
         await self._bus.publish(TurnStart(self._state.turn))
 
     async def _close_turn(self, message: AssistantMessage | None, calls: tuple[ToolCall, ...]) -> None:
-        self._note(message)
+        self._last = message or self._last
         self._turn_open = False
         ids = tuple(call.id for call in calls)
         await self._bus.publish(TurnEnd(self._state.turn, message.id if message else None, ids))
-
-    def _note(self, message: AssistantMessage | None) -> None:
-        if message is None or message is self._last:
-            return
-        self._last = message
-        if message.usage is not None:
-            self._usage = message.usage if self._usage is None else self._usage + message.usage
 
     async def _store(self, message: UserMessage | CustomMessage | ToolResultMessage) -> None:
         self._transcript.append(message)
@@ -366,6 +381,7 @@ class Runner:
             signal=self._signal,
             limit=parts.settings.hook_limit,
             new_id=parts.new_id,
+            on_stop=self._stop,
         )
         return ToolExecutor(
             preparer=preparer,
@@ -375,7 +391,6 @@ class Runner:
             signal=self._signal,
             settings=parts.settings,
             clock=parts.clock,
-            on_stop=self._stop,
         )
 
     def _stop(self) -> None:

@@ -6,24 +6,27 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 
 from pilothouse_agent.kernel.abort import Aborted, AbortSignal, bounded
 from pilothouse_agent.kernel.approvals import Approvals
 from pilothouse_agent.kernel.consent import ShownChanges
 from pilothouse_agent.kernel.events import Location, ToolKind
+from pilothouse_agent.kernel.foreign import contained, described, guarded
 from pilothouse_agent.kernel.hooks import BlockCall, HookFailed, HookRunner
-from pilothouse_agent.kernel.json_types import JsonObject
+from pilothouse_agent.kernel.json_types import JsonObject, copy_object
 from pilothouse_agent.kernel.messages import ToolCall, text_of
 from pilothouse_agent.kernel.ports import Consent, Invocation, PermissionPipeline, PlannedFiles, Tool
 from pilothouse_agent.kernel.questions import PermissionRequest, Question, Verdict
 from pilothouse_agent.kernel.results import CallEnd, aborted, blocked, denied, failed, refused
-from pilothouse_agent.kernel.tooling import Footprint, InvalidArguments, Preview, ToolError
+from pilothouse_agent.kernel.tooling import Denied, Footprint, InvalidArguments, Preview, ToolError
 
 __all__ = ["Bound", "Preparer"]
 
 logger = logging.getLogger(__name__)
 
 _SHOWN_ARGUMENTS = 2000
+_SHOWN_VIOLATIONS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +60,9 @@ class Preparer:
         signal: AbortSignal,
         limit: float,
         new_id: Callable[[str], str],
+        on_stop: Callable[[], object],
     ) -> None:
-        self.stop = False
-        """The user answered a question with stop."""
+        """`on_stop` is called when the user answers a question with stop."""
         self._run_id = run_id
         self._tools = tools
         self._hooks = hooks
@@ -69,6 +72,7 @@ class Preparer:
         self._signal = signal
         self._limit = limit
         self._new_id = new_id
+        self._on_stop = on_stop
         self._approved: list[Bound] = []
 
     async def bind(self, call: ToolCall) -> Bound | CallEnd:
@@ -86,18 +90,18 @@ class Preparer:
             shown = (call.arguments_text or "")[:_SHOWN_ARGUMENTS]
             return failed(f"The arguments are not a JSON object, so {call.name} did not run: {shown}")
         try:
-            work = asyncio.to_thread(_bound, call, tool, call.arguments)
+            work = asyncio.to_thread(guarded, _bound, call, tool, copy_object(call.arguments))
             return await bounded(work, signal=self._signal, limit=self._limit)
         except Aborted:
             return aborted()
         except InvalidArguments as error:
-            listed = "\n".join(f"- {v.path or 'arguments'}: {v.message}" for v in error.violations)
+            listed = _listed(error)
             return failed(f"The arguments do not fit {call.name}, which did not run:\n{listed}")
         except ToolError as error:
             return failed(str(error))
         except Exception as error:
             logger.exception("The tool %s raised at its arguments", call.name)
-            return failed(f"The tool {call.name} failed at its arguments: {type(error).__name__}: {error}")
+            return failed(f"The tool {call.name} failed at its arguments: {described(error)}")
 
     async def admit(self, bound: Bound) -> Bound | CallEnd:
         """The before hook, validation of what it changed, permission; the end says why it may not run."""
@@ -110,7 +114,7 @@ class Preparer:
             return aborted()
         except Exception as error:
             logger.exception("The call %s could not be prepared", bound.call.id)
-            return failed(f"The call could not be judged and did not run: {type(error).__name__}: {error}")
+            return failed(f"The call could not be judged and did not run: {described(error)}")
         if isinstance(permitted, Bound):
             self._approved.append(permitted)
         return permitted
@@ -141,8 +145,8 @@ class Preparer:
     async def _judge(self, permissions: PermissionPipeline, request: PermissionRequest) -> Verdict:
         """In a thread where there is a command: one that is made for it takes long to read."""
         if request.command is None:
-            return permissions.judge(request)
-        work = asyncio.to_thread(permissions.judge, request)
+            return guarded(permissions.judge, request)
+        work = asyncio.to_thread(guarded, permissions.judge, request)
         return await bounded(work, signal=self._signal, limit=self._limit)
 
     async def _ask_first(self, bound: Bound, request: PermissionRequest, verdict: Verdict) -> Bound | CallEnd:
@@ -162,14 +166,14 @@ class Preparer:
         assert self._permissions is not None
         verdict = await self._judge(self._permissions, request)
         if verdict.decision == "deny":
-            raise ToolError(verdict.reason)
+            raise Denied(verdict.reason)
         if verdict.decision == "allow":
             return
         no = await self._ask(bound, request, verdict, preview)
         if no is not None and no.outcome == "aborted":
             raise Aborted
         if no is not None:
-            raise ToolError(text_of(no.result.content))
+            raise Denied(text_of(no.result.content))
 
     async def _ask(
         self, bound: Bound, request: PermissionRequest, verdict: Verdict, preview: Preview | None
@@ -194,7 +198,8 @@ class Preparer:
             return None
         if resolution.decision == "cancelled":
             return aborted()
-        self.stop = self.stop or resolution.stop
+        if resolution.stop:
+            self._on_stop()
         return denied(resolution.reason)
 
     async def _preview(self, bound: Bound) -> Preview | None:
@@ -204,7 +209,7 @@ class Preparer:
         """
         if self._plan is None:
             return None
-        planned = self._plan()
+        planned = guarded(self._plan)
         for approved in self._approved:
             await self._note(approved, planned)
         return await self._bounded_preview(bound, planned)
@@ -220,20 +225,28 @@ class Preparer:
 
     async def _bounded_preview(self, bound: Bound, planned: PlannedFiles) -> Preview | None:
         try:
-            work = bound.invocation.preview(planned)
+            work = contained(bound.invocation.preview, planned)
             return await bounded(work, signal=self._signal, limit=self._limit)
         except TimeoutError:
             raise ToolError("Reading the file for the question took too long. Try again.") from None
 
 
 def _bound(call: ToolCall, tool: Tool, arguments: JsonObject) -> Bound:
+    """Raises what `Tool.bind` may, and TypeError for an invocation that is none."""
     invocation = tool.bind(arguments)
-    return Bound(
-        call,
-        invocation,
-        tool.kind,
-        invocation.title,
-        invocation.footprint,
-        invocation.locations,
-        invocation.command,
-    )
+    title, footprint, command = invocation.title, invocation.footprint, invocation.command
+    locations = tuple(invocation.locations)
+    if not isinstance(cast("object", title), str):
+        raise TypeError(f"the call's title is {type(title).__name__}")
+    if not isinstance(cast("object", footprint), Footprint):
+        raise TypeError(f"the call's footprint is {type(footprint).__name__}")
+    return Bound(call, invocation, tool.kind, title, footprint, locations, command)
+
+
+def _listed(error: InvalidArguments) -> str:
+    """The first violations, how many more there are, and what the tool adds to them."""
+    violations = error.violations
+    lines = [f"- {v.path or 'arguments'}: {v.message}" for v in violations[:_SHOWN_VIOLATIONS]]
+    if len(violations) > _SHOWN_VIOLATIONS:
+        lines.append(f"- and {len(violations) - _SHOWN_VIOLATIONS} more")
+    return "\n".join([*lines, error.note] if error.note else lines)

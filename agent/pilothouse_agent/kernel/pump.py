@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from types import TracebackType
 
 from pilothouse_agent.kernel.abort import AbortSignal
+from pilothouse_agent.kernel.foreign import described
 from pilothouse_agent.kernel.messages import ErrorInfo
 from pilothouse_agent.kernel.ports import ModelProvider
 from pilothouse_agent.kernel.request import Failed, Finished, ModelRequest, StreamEvent
@@ -42,6 +43,8 @@ class StreamPump:
         self._signal = signal
         self._close_limit = close_limit
         self._events: list[StreamEvent] = []
+        self._ended = False
+        """The provider has said its last; what it does now is clean-up."""
         self._ready = asyncio.Event()
         self._room = asyncio.Event()
 
@@ -53,10 +56,15 @@ class StreamPump:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._forget()
+        if self._ended:
+            await self._given_time()
         self._cancel()
-        await asyncio.wait({self._task}, timeout=self._close_limit)
+        await self._given_time()
+        self._forget()
         self._task.cancel()
+
+    async def _given_time(self) -> None:
+        await asyncio.wait({self._task}, timeout=self._close_limit)
 
     async def next_batch(self) -> list[StreamEvent] | None:
         """What has come since the last call, or None at an abort. After the terminal event nothing comes."""
@@ -72,13 +80,13 @@ class StreamPump:
     async def _read(self) -> None:
         try:
             await self._read_to_terminal()
-        except Exception as error:
-            logger.exception("The provider raised")
-            self._put(Failed(ErrorInfo("internal", f"The model provider failed: {_said(error)}")))
         except asyncio.CancelledError:
             # By an abort or the end of the request, then nobody reads on; else by the provider itself.
             self._put(_NO_FINAL_EVENT)
             raise
+        except BaseException as error:
+            logger.exception("The provider raised")
+            self._put(Failed(ErrorInfo("internal", f"The model provider failed: {_said(error)}")))
 
     async def _read_to_terminal(self) -> None:
         stream = self._provider.stream(self._request)
@@ -86,6 +94,7 @@ class StreamPump:
             async for event in stream:
                 self._put(event)
                 if isinstance(event, Finished | Failed):
+                    self._ended = True
                     return
                 if len(self._events) >= _ROOM:
                     self._room.clear()
@@ -109,5 +118,6 @@ class StreamPump:
             self._task.cancel()
 
 
-def _said(error: Exception) -> str:
-    return str(error) or type(error).__name__
+def _said(error: BaseException) -> str:
+    name, _, text = described(error).partition(": ")
+    return text or name

@@ -10,6 +10,7 @@ from pilothouse_agent.kernel.builder import MessageBuilder
 from pilothouse_agent.kernel.bus import EventBus
 from pilothouse_agent.kernel.compact import Compacting
 from pilothouse_agent.kernel.events import MessageEnd, MessageStart, Notice, RetryScheduled
+from pilothouse_agent.kernel.foreign import contained, described, guarded
 from pilothouse_agent.kernel.hooks import HookRunner
 from pilothouse_agent.kernel.left_out import places_of, refusal_note
 from pilothouse_agent.kernel.messages import (
@@ -85,14 +86,19 @@ class ReplyMaker:
         self._compacting = Compacting(parts, config, transcript, state, bus, signal)
         self._open: _Answer | None = None
         self._resumes = 0
+        self._delay: tuple[float, ErrorInfo] | None = None
+        """What is to be waited before the next request, and for what failure (L6)."""
         self._retries = 0
         """Since the last finished message, also across turns (L7)."""
         self._overflowed = False
+        self.usage: Usage | None = None
+        """The sum over all requests so far, the failed ones included."""
         self._refusals = 0
         """Of blocks, since the last finished message."""
 
     async def make(self) -> Reply:
         """Ask until there is a message to go on with, or a reason to end the run."""
+        await self._wait_after_break()
         while not self._signal.aborted:
             if (failure := await self._compacting.if_due()) is not None:
                 return Reply(await self.store_failure(failure), failure=failure)
@@ -112,7 +118,9 @@ class ReplyMaker:
                         if self._signal.aborted:
                             break
                         error = _final(error)
-                        return Reply(await self._store(answer, "error", error=error), failure=error)
+                        usage = answer.terminal.usage
+                        message = await self._store(answer, "error", usage=usage, error=error)
+                        return Reply(message, failure=error)
                 case None:
                     return await self._aborted(answer, tools)
         return Reply(None)
@@ -130,7 +138,7 @@ class ReplyMaker:
         except Aborted:
             return answer
         except Exception as error:
-            text = f"The request could not be built: {type(error).__name__}: {error}"
+            text = f"The request could not be built: {described(error)}"
             answer.terminal = Failed(ErrorInfo("internal", text))
             return answer
         await self._stream(request, answer)
@@ -139,7 +147,7 @@ class ReplyMaker:
     async def _request(self) -> ModelRequest:
         specs = self._config.specs()
         model, thinking = self._config.model_in_use, self._config.thinking_in_use
-        system = self._config.system(specs)
+        system = guarded(self._config.system, specs)
         messages = await self._hooks.request_messages(self._transcript.view())
         return ModelRequest(self._parts.session_id, "turn", model, system, messages, specs, thinking)
 
@@ -163,6 +171,8 @@ class ReplyMaker:
                     await publish(update)
             elif isinstance(event, Finished | Failed):
                 answer.terminal = event
+                if event.usage is not None:
+                    self.usage = event.usage if self.usage is None else self.usage + event.usage
                 return
             elif isinstance(event, Notice):
                 await publish(event)
@@ -182,9 +192,15 @@ class ReplyMaker:
         if not error.retryable or self._resumes >= self._parts.settings.resumes:
             message = await self._store(answer, "error", usage=failed.usage, error=error)
             return Reply(message, tools, failure=error)
+        delay = guarded(self._parts.retry.delay, self._resumes + 1, error)
+        if delay is None:
+            error = _final(error)
+            message = await self._store(answer, "error", usage=failed.usage, error=error)
+            return Reply(message, tools, failure=error)
         self._resumes += 1
         has_text = answer.builder.text_visible
         message = await self._store(answer, "interrupted", usage=failed.usage, error=error)
+        self._delay = (delay, error)
         resume = (self._custom("resume", (TextBlock(_RESUME),), for_model=True),) if has_text else ()
         return Reply(message, tools, resume=resume)
 
@@ -204,11 +220,11 @@ class ReplyMaker:
             return await self._compacting.run("overflow")
         if error.refused is not None:
             return await self._leave_out(error.refused, error.message)
-        delay = self._parts.retry.delay(self._retries + 1, error)
+        delay = guarded(self._parts.retry.delay, self._retries + 1, error)
         if delay is None:
             return False
         self._retries += 1
-        await self._wait(delay, error)
+        await self._wait(delay, error, attempt=self._retries, attempts=self._parts.retry.attempts)
         return not self._signal.aborted
 
     async def _leave_out(self, refused: RefusedBlock, reason: str) -> bool:
@@ -225,12 +241,17 @@ class ReplyMaker:
         await self._bus.publish(Notice("warning", text, "blockRefused"))
         return not self._signal.aborted
 
-    async def _wait(self, delay: float, error: ErrorInfo) -> None:
+    async def _wait_after_break(self) -> None:
+        if self._delay is not None and not self._signal.aborted:
+            (delay, error), self._delay = self._delay, None
+            await self._wait(delay, error, attempt=self._resumes, attempts=self._parts.settings.resumes)
+
+    async def _wait(self, delay: float, error: ErrorInfo, *, attempt: int, attempts: int) -> None:
         await self._bus.publish(self._state.move("retry", error.kind))
-        attempts = self._parts.retry.attempts
-        await self._bus.publish(RetryScheduled(self._retries, attempts, round(delay * 1000), error.message))
+        await self._bus.publish(RetryScheduled(attempt, attempts, round(delay * 1000), error.message))
         try:
-            await bounded(self._parts.clock.sleep(delay), signal=self._signal, limit=None)
+            waiting = contained(self._parts.clock.sleep, delay)
+            await bounded(waiting, signal=self._signal, limit=None)
         except Aborted:
             return
         await self._bus.publish(self._state.move("turn", "retry"))
@@ -259,10 +280,10 @@ class ReplyMaker:
             usage,
             error,
         )
-        self._open = None
         if not answer.started:
             await self._start(answer)
         self._transcript.append(message)
+        self._open = None
         await self._bus.publish(MessageEnd(message))
         return message
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pilothouse_agent.kernel.text_limits import MAX_BYTES, MAX_LINES
+
 __all__ = ["RunSettings"]
 
 
@@ -24,6 +26,9 @@ class RunSettings:
     listener_limit: float = 30
     abort_listener_limit: float = 1
     """What a listener is given once the run has been aborted (A5)."""
+    output_lines: int = MAX_LINES
+    """What the text of one result may have (T10)."""
+    output_bytes: int = MAX_BYTES
     compaction_limit: float = 300
     close_limit: float = 1
     """What a provider is given to close its stream."""

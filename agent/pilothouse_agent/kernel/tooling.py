@@ -10,6 +10,7 @@ from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import TextBlock, UserBlock
 
 __all__ = [
+    "Denied",
     "Effect",
     "Extent",
     "FileDiff",
@@ -33,6 +34,10 @@ class ToolError(Exception):
     """A tool could not do what was asked; the text goes to the model and says what to do next."""
 
 
+class Denied(ToolError):
+    """The user, or a rule, did not allow what a call had come to; the text goes to the model."""
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
     path: str
@@ -41,11 +46,12 @@ class Violation:
 
 
 class InvalidArguments(Exception):
-    """The arguments do not fit the tool's schema; every violation is listed."""
+    """The arguments do not fit the tool's schema; `note` is what the model needs to see with it."""
 
-    def __init__(self, violations: tuple[Violation, ...]) -> None:
+    def __init__(self, violations: tuple[Violation, ...], note: str = "") -> None:
         super().__init__("; ".join(f"{v.path or 'arguments'}: {v.message}" for v in violations))
         self.violations = violations
+        self.note = note
 
 
 @dataclass(frozen=True, slots=True)

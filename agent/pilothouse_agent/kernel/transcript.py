@@ -82,8 +82,8 @@ class Transcript:
 def repair(messages: Sequence[Message]) -> list[Message]:
     """A view in which every call has exactly one result right after it; the input is not changed (L2).
 
-    Orphan and repeated results are dropped, missing ones synthesised. Empty answers and failed ones
-    without text are left out, and with an interrupted one its results (L6).
+    Orphan and repeated results are dropped, missing ones synthesised. Answers with neither text nor
+    calls are left out, failed ones without text too, and with an interrupted one its results (L6).
     """
     view: list[Message] = []
     for index, message in enumerate(messages):
@@ -93,7 +93,7 @@ def repair(messages: Sequence[Message]) -> list[Message]:
             view.append(message)
             continue
         kept = message if message.stop_reason not in _BROKEN else _without_remains(message)
-        if kept is not None and kept.content:
+        if kept is not None and _says_something(kept):
             view.append(kept)
             if calls := kept.calls:
                 view += _results(calls, messages, index + 1, message.time)
@@ -130,6 +130,14 @@ def _last_answer(messages: Sequence[Message]) -> int:
         if isinstance(messages[index], AssistantMessage):
             return index
     return 0
+
+
+def _says_something(message: AssistantMessage) -> bool:
+    """Thinking or blanks alone are no answer, and not all providers take them back."""
+    return any(
+        block.text.strip() if isinstance(block, TextBlock) else isinstance(block, ToolCall)
+        for block in message.content
+    )
 
 
 def _without_remains(message: AssistantMessage) -> AssistantMessage | None:

@@ -116,6 +116,8 @@ class Settings:
             grace=self.tools_grace,
             write_limit=self.tools_write_limit,
             listener_limit=self.events_listener_limit,
+            output_lines=self.tools_output_lines,
+            output_bytes=self.tools_output_bytes,
         )
 
     def for_retries(self) -> BackOff:
