@@ -48,6 +48,11 @@ class ChatDocument:
         self._forget = documents.watch(self._hear)
 
     @property
+    def name(self) -> str:
+        """Within its folder."""
+        return os.path.relpath(self.path, self._folder)
+
+    @property
     def uri(self) -> str:
         """As the editor spells it, where it is open."""
         document = self.document

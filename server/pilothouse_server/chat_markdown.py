@@ -54,7 +54,7 @@ def question_lines(question: Question) -> str:
     """What the user decides on, whole."""
     preview = question.preview
     parts = [
-        f"**May I? {_plain(question.title)}** Answer the dialog, or run the code action Allow or Reject here."
+        f"**May I? {_plain(question.title)}** Run the code action Allow or Reject, here or in any other file."
     ]
     if preview is not None and preview.command is not None:
         parts.append(fenced(visible(preview.command, lines=True), "sh"))

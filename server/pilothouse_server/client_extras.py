@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
 from pilothouse_agent.files.workspace import Workspace
@@ -12,7 +11,7 @@ from pilothouse_agent.session.extras import Extras
 from pilothouse_agent.tools.ask_user import Asker, AskUserTool
 from pilothouse_agent.tools.diagnostics import DiagnosticsTool
 from pilothouse_server.client_diagnostics import ClientDiagnostics, DiagnosticsOfEdits
-from pilothouse_server.clients import ClientProfile
+from pilothouse_server.dialogs import Dialogs
 from pilothouse_server.documents import Documents
 from pilothouse_server.protocol import ClientFeatures
 from pilothouse_server.questions import ClientAsker, MessageAsker
@@ -31,15 +30,12 @@ class ClientExtras:
         documents: Documents,
         *,
         features: ClientFeatures,
-        profile: ClientProfile,
-        one_message: asyncio.Lock,
+        dialogs: Dialogs,
     ) -> None:
-        """`one_message` is held while a message request is open."""
         self._rpc = rpc
         self._documents = documents
         self._features = features
-        self._profile = profile
-        self._one_message = one_message
+        self._dialogs = dialogs
         self._diagnostics = ClientDiagnostics(rpc, documents)
 
     def of_session(self, session_id: str, workspace: Workspace) -> Extras:
@@ -68,6 +64,4 @@ class ClientExtras:
     def _asker(self, session_id: str) -> Asker | None:
         if self._features.questions:
             return ClientAsker(self._rpc, session_id)
-        if self._profile.asks_by_message:
-            return MessageAsker(self._rpc, self._one_message)
-        return None
+        return MessageAsker(self._dialogs) if self._dialogs.used else None

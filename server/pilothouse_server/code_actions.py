@@ -1,8 +1,10 @@
-"""The code actions that stand for commands: in the chat document its own, elsewhere what can be asked."""
+"""The code actions that stand for commands: answers to open questions everywhere, in the chat document its
+own, elsewhere what can be asked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 from pilothouse_agent.kernel.events import Option
@@ -17,11 +19,13 @@ from pilothouse_server.editor_prompts import (
     note_within,
     quote,
 )
+from pilothouse_server.positions import position_in
 
-__all__ = ["chat_actions", "file_actions", "fitting", "question_actions"]
+__all__ = ["OPEN_CHAT", "chat_actions", "file_actions", "fitting", "question_actions"]
 
 Json: TypeAlias = dict[str, Any]
 
+_REWRITE = "refactor.rewrite"
 _DIAGNOSTICS = 3
 """Those of one place that are offered to be fixed."""
 _TITLE = 80
@@ -51,7 +55,7 @@ def chat_actions(
 
 
 def question_actions(question: Question) -> Iterator[Json]:
-    """Rejecting first, as in the dialog."""
+    """Rejecting first, as in a message."""
     rejecting = {"approvalId": question.id}
     yield _action(f"Reject: {question.title}", commands.DENY, rejecting)
     yield _action(f"Reject and stop: {question.title}", commands.DENY, {**rejecting, "stop": True})
@@ -62,21 +66,27 @@ def question_actions(question: Question) -> Iterator[Json]:
 
 
 def file_actions(spot: Spot, diagnostics: Iterable[Any]) -> Iterator[Json]:
+    """What sends nothing comes first: some editors carry out the first one."""
+    yield OPEN_CHAT
     if found := note_within(spot):
         line, note = found
-        yield _action(f"Do “{note}”", commands.PROMPT, {"text": note_prompt(spot, line, note)})
+        action = _action(f"Do “{note}”", commands.PROMPT, {"text": note_prompt(spot, line, note)})
+        yield {**action, "kind": _REWRITE}
     for diagnostic in list(diagnostics)[:_DIAGNOSTICS]:
         yield from _fix(spot, diagnostic)
-    if spot.text.strip():
+    if spot.is_selection:
         yield _action("Explain the selection", commands.PROMPT, {"text": explain_prompt(spot)})
         yield _action("Ask about the selection in the chat", commands.QUOTE, {"text": f"In {quote(spot)}"})
-    yield _action("Open the chat", commands.OPEN_CHAT)
 
 
-def fitting(actions: Iterable[Json], only: object, *, literals: bool) -> list[Json]:
-    """Those of the kinds asked for; as bare commands for an editor that takes no more."""
+def fitting(actions: Iterable[Json], only: object, *, literals: bool, usual: str = "source") -> list[Json]:
+    """Those of the kinds asked for; as bare commands for an editor that takes no more.
+
+    `usual` is the kind of those that are about the conversation.
+    """
     kinds = cast("list[Any]", only) if isinstance(only, list) else []
-    kept = [action for action in actions if not kinds or _is_of(action.get("kind", ""), kinds)]
+    all_kinds: Iterable[Json] = ({"kind": usual, **action} for action in actions)
+    kept = [action for action in all_kinds if not kinds or _is_of(action["kind"], kinds)]
     return kept if literals else [action["command"] for action in kept]
 
 
@@ -84,9 +94,16 @@ def _fix(spot: Spot, diagnostic: Any) -> Iterator[Json]:
     fields: Mapping[str, Any] = cast("Json", diagnostic) if isinstance(diagnostic, dict) else {}
     message = fields.get("message")
     if isinstance(message, str) and message.strip():
-        text = diagnostic_prompt(spot, message, dict(fields))
+        text = diagnostic_prompt(_at(spot, fields.get("range")), message, dict(fields))
         action = _action(f"Fix “{message.strip()}”", commands.PROMPT, {"text": text})
         yield {**action, "kind": "quickfix", "diagnostics": [diagnostic]}
+
+
+def _at(spot: Spot, span: object) -> Spot:
+    """Where the diagnostic is, as far as it says."""
+    fields: Json = cast("Json", span) if isinstance(span, dict) else {}
+    start, end = position_in(fields.get("start")), position_in(fields.get("end"))
+    return spot if start is None or end is None or end < start else replace(spot, start=start, end=end)
 
 
 def _is_of(kind: str, asked: Sequence[Any]) -> bool:
@@ -107,3 +124,6 @@ def _action(title: str, command: str, arguments: Json | None = None) -> Json:
 
 def _short(title: str) -> str:
     return title if len(title) <= _TITLE else f"{title[: _TITLE - 1]}…"
+
+
+OPEN_CHAT = _action("Open the chat", commands.OPEN_CHAT)

@@ -21,8 +21,8 @@ DocumentListener: TypeAlias = "Callable[[Document, DocumentEvent], object]"
 
 
 class Document:
-    """`uri` is the client's own spelling. Only `unsettle`, `changed`, `watch` and `left` are for those
-    outside the store."""
+    """`uri` is the client's own spelling. Only `unsettle`, `lines`, `changed`, `watch` and `left` are for
+    those outside the store."""
 
     def __init__(self, uri: str, encoding: Encoding) -> None:
         self.uri = uri
@@ -56,6 +56,10 @@ class Document:
     def peek(self) -> str:
         """`text`, from any thread."""
         return self._lines.joined()
+
+    def lines(self, first: int, last: int) -> list[str]:
+        """Of `text`, at the cost of these lines: from 0, both included, with their ends."""
+        return self._lines.lines(first, last)
 
     @property
     def doubt(self) -> str | None:

@@ -30,7 +30,7 @@ ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")
 Json = dict[str, Any]
 
 _PLAIN_DOOR: Json = {
-    "codeActionProvider": {"codeActionKinds": ["quickfix"]},
+    "codeActionProvider": {"codeActionKinds": ["quickfix", "refactor.rewrite", "source"]},
     "executeCommandProvider": {"commands": list(command_names.ALL)},
 }
 _NO_TOKENS: Json = {

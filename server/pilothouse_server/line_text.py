@@ -26,6 +26,10 @@ class LineText:
         """The text, from any thread: keeps nothing that the next change would have to take back."""
         return "".join(self._lines)
 
+    def lines(self, first: int, last: int) -> list[str]:
+        """Those of these numbers, from 0, with their ends; what lies behind the last line is left out."""
+        return self._lines[first : last + 1]
+
     def replace(self, start: Position, end: Position, new: str, encoding: Encoding) -> None:
         """Raises `OutsideText` and changes nothing, where clamping as LSP says does not help."""
         lines = self._lines

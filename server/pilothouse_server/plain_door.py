@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -21,12 +21,13 @@ from pilothouse_server.command_table import register_commands
 from pilothouse_server.document import Document, DocumentEvent
 from pilothouse_server.editor_side import EditorSide
 from pilothouse_server.faults import fault, invalid
+from pilothouse_server.habits import habits_of
 from pilothouse_server.handshake import Client
 from pilothouse_server.offered_actions import OfferedActions
 from pilothouse_server.protocol_undo import RewindResult
 from pilothouse_server.sessions import Sessions
-from pilothouse_server.transport.faults import REQUEST_FAILED, ClientGone, RequestFault
-from pilothouse_server.transport.rpc import Rpc
+from pilothouse_server.transport.faults import REQUEST_FAILED, SERVER_CANCELLED, ClientGone, RequestFault
+from pilothouse_server.transport.rpc import Rpc, Waiting
 from pilothouse_server.typed import Methods
 from pilothouse_server.undo_methods import undo_run
 
@@ -128,8 +129,30 @@ class PlainDoor:
         return undone
 
     def _execute(self, params: Json) -> Any:
-        command, given = shapes.command_in(params)
-        return self._commands.request(command, given)
+        try:
+            command, given = shapes.command_in(params)
+            outcome = self._commands.request(command, given)
+        except RequestFault as error:
+            raise self._put(error) from None
+        if isinstance(outcome, Waiting):
+            return Waiting(self._plainly(outcome.answer), outcome.on_cancel)
+        return outcome
+
+    async def _plainly(self, answer: Awaitable[Any]) -> Any:
+        try:
+            return await answer
+        except RequestFault as error:
+            raise self._put(error) from None
+
+    def _put(self, error: RequestFault) -> RequestFault:
+        """As an editor without a plugin shows it: the sentence, and nothing around it."""
+        if self._client.wants_events:
+            return error
+        if not habits_of(self._client.name).shows_codes:
+            return RequestFault(error.code, str(error))
+        self._rpc.notify(names.SHOW_MESSAGE, {"type": 1, "message": str(error)})
+        # Of this code the editor says nothing by itself.
+        return RequestFault(SERVER_CANCELLED, str(error))
 
     def _hear(self, document: Document, event: DocumentEvent) -> None:
         if event == "opened" and self._at_chat_place(document) and not self._client.wants_events:
@@ -193,7 +216,7 @@ class PlainDoor:
             raise RequestFault(REQUEST_FAILED, str(error)) from None
         uri = chat.document.uri
         if not self._client.can("window", "showDocument", "support"):
-            self._rpc.notify(names.SHOW_MESSAGE, {"type": 3, "message": f"The chat is {chat.document.path}"})
+            self._rpc.notify(names.SHOW_MESSAGE, {"type": 3, "message": f"The chat is {chat.document.name}"})
             return shapes.ChatResult(uri=uri, shown=False)
         try:
             params = {"uri": uri, "takeFocus": True}

@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
-__all__ = ["Encoding", "Places", "Position", "content_of", "index_in", "lsp_lines", "offset_at", "units"]
+__all__ = [
+    "Encoding",
+    "Places",
+    "Position",
+    "content_of",
+    "index_in",
+    "lsp_lines",
+    "offset_at",
+    "position_in",
+    "units",
+]
 
 Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
 
@@ -47,6 +57,15 @@ class Places:
         start = text.rfind("\n", 0, offset) + 1
         start = max(start, text.rfind("\r", start, offset) + 1)
         return Position(line, units(text[start:offset], self._encoding))
+
+
+def position_in(value: object) -> Position | None:
+    """The position that a client gave, if it is one."""
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    line, character = fields.get("line"), fields.get("character")
+    if type(line) is not int or type(character) is not int or min(line, character) < 0:
+        return None
+    return Position(line, character)
 
 
 def offset_at(text: str, position: Position, encoding: Encoding) -> int:

@@ -7,7 +7,16 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pilothouse_agent.kernel.events import AgentEnd, AgentStart, Event, PhaseChange, ToolExecutionStart
+from pilothouse_agent.kernel.events import (
+    AgentEnd,
+    AgentStart,
+    ApprovalRequested,
+    ApprovalResolved,
+    CompactionStart,
+    Event,
+    RetryScheduled,
+    ToolExecutionStart,
+)
 from pilothouse_server import method_names as names
 from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
 
@@ -15,6 +24,7 @@ __all__ = ["RunProgress"]
 
 logger = logging.getLogger(__name__)
 
+_ANSWERED = {"allowed": "Allowed", "denied": "Rejected", "cancelled": "Stopped", "superseded": "Allowed"}
 _CREATE = 5.0
 """Seconds the client has to accept a token."""
 
@@ -28,6 +38,8 @@ class RunProgress:
         self._token: str | None = None
         self._doing: str | None = None
         """What was to be shown before there was a token."""
+        self._asked = ""
+        """What the question is about; a session has one open at a time (P2)."""
         self._creating: asyncio.Task[None] | None = None
 
     def __call__(self, event: Event) -> Awaitable[None] | None:
@@ -36,8 +48,15 @@ class RunProgress:
                 self._creating = asyncio.create_task(self._begin(event.run_id))
             case ToolExecutionStart():
                 self._does(event.title)
-            case PhaseChange() if event.target in ("retry", "compaction"):
-                self._does(event.target)
+            case ApprovalRequested():
+                self._asked = event.title
+                self._does(f"Waiting for you: {event.title}?")
+            case ApprovalResolved():
+                self._does(f"{_ANSWERED[event.decision]}: {self._asked}")
+            case RetryScheduled():
+                self._does(f"Trying again in {event.delay_ms / 1000:g} s: {event.reason}")
+            case CompactionStart():
+                self._does("Making room: the beginning of the conversation is summarised")
             case AgentEnd():
                 self._end(event.stop_reason)
             case _:

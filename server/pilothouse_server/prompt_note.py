@@ -12,7 +12,7 @@ from pilothouse_agent.tools.visible import visible
 from pilothouse_server.document import Document
 from pilothouse_server.document_uris import path_of
 from pilothouse_server.documents import Documents
-from pilothouse_server.positions import Encoding, Position, offset_at
+from pilothouse_server.positions import Encoding, offset_at, position_in
 from pilothouse_server.protocol import PromptContext, Selection
 from pilothouse_server.unsaved_texts import OWN_FOLDER
 
@@ -46,7 +46,7 @@ def _looked_at(context: PromptContext, documents: Documents, shown: str) -> list
 
 
 def _selected(selection: Selection, document: Document | None, encoding: Encoding) -> list[str]:
-    start, end = _position(selection.start), _position(selection.end)
+    start, end = position_in(selection.start), position_in(selection.end)
     if start is None or end is None:
         return []
     start, end = min(start, end), max(start, end)
@@ -71,7 +71,7 @@ def _diagnostics(diagnostics: Sequence[dict[str, Any]]) -> list[str]:
 
 def _diagnostic(diagnostic: dict[str, Any]) -> str | None:
     where = diagnostic.get("range")
-    start = _position(cast("dict[str, Any]", where).get("start")) if isinstance(where, dict) else None
+    start = position_in(cast("dict[str, Any]", where).get("start")) if isinstance(where, dict) else None
     message = diagnostic.get("message")
     if start is None or not isinstance(message, str):
         return None
@@ -100,11 +100,3 @@ def _shown(uri: str, cwd: str) -> str:
     if path is None:
         return visible(uri)
     return visible(path.removeprefix(cwd.rstrip(os.sep) + os.sep))
-
-
-def _position(value: Any) -> Position | None:
-    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    line, character = fields.get("line"), fields.get("character")
-    if type(line) is not int or type(character) is not int or min(line, character) < 0:
-        return None
-    return Position(line, character)

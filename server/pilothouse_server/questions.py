@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Awaitable
 from typing import Any, cast
 
 from pilothouse_agent.kernel.parts import random_id
 from pilothouse_agent.kernel.tooling import ToolError
 from pilothouse_agent.tools.visible import visible
 from pilothouse_server import method_names as names
+from pilothouse_server.dialogs import Closed, Dialogs
 from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
 
 __all__ = ["ClientAsker", "MessageAsker"]
+
+_INFORMATION = 3
 
 
 class ClientAsker:
@@ -31,39 +34,36 @@ class ClientAsker:
         }
         if options:
             params["options"] = list(options)
-        return _text(await _asked(self._rpc, names.ASK, params), "answer")
+        return _text(await _told(self._rpc.request(names.ASK, params, limit=None)))
 
 
 class MessageAsker:
-    """By `window/showMessageRequest`, one such message at a time on a connection."""
+    """By a message, for an editor whose messages are fit to be answered."""
 
     needs_options = True
 
-    def __init__(self, rpc: Rpc, turn: asyncio.Lock) -> None:
-        self._rpc = rpc
-        self._turn = turn
+    def __init__(self, dialogs: Dialogs) -> None:
+        self._dialogs = dialogs
 
     async def ask(self, question: str, options: tuple[str, ...]) -> str | None:
         titles = {visible(option): option for option in options}
-        params = {
-            "type": 3,
-            "message": f"Pilothouse asks: {visible(question, lines=True)}",
-            "actions": [{"title": title} for title in titles],
-        }
-        async with self._turn:
-            title = _text(await _asked(self._rpc, names.SHOW_MESSAGE_REQUEST, params), "title")
-        return titles.get(title or "")
+        lines = f"Pilothouse asks: {question}".split("\n")
+        try:
+            title = await _told(self._dialogs.choose(_INFORMATION, lines, list(titles)))
+        except Closed:
+            return None
+        return titles.get(title) if isinstance(title, str) else None
 
 
-async def _asked(rpc: Rpc, method: str, params: dict[str, Any]) -> Any:
+async def _told(answer: Awaitable[Any]) -> Any:
     try:
-        return await rpc.request(method, params, limit=None)
+        return await answer
     except RequestFault as error:
         raise ToolError(f"The question could not be shown to the user: {error}") from None
     except ClientGone:
         raise ToolError("The user is gone; nobody can be asked.") from None
 
 
-def _text(answer: Any, field: str) -> str | None:
-    value = cast("dict[str, Any]", answer).get(field) if isinstance(answer, dict) else None
+def _text(answer: Any) -> str | None:
+    value = cast("dict[str, Any]", answer).get("answer") if isinstance(answer, dict) else None
     return value if isinstance(value, str) else None

@@ -23,17 +23,20 @@ from pilothouse_agent.session.places import changes_file
 from pilothouse_agent.session.settings import Settings
 from pilothouse_agent.session.trust import is_trusted
 from pilothouse_server import protocol
-from pilothouse_server.approvals import ClientApprover, CommandApprover, MessageApprover
+from pilothouse_server.approvals import ClientApprover
 from pilothouse_server.bridge import Bridge
 from pilothouse_server.chat_memory import ChatMemory
 from pilothouse_server.client_extras import ClientExtras
 from pilothouse_server.clients import profile_of
 from pilothouse_server.closed_files import NOT_DECLARED
+from pilothouse_server.dialogs import Dialogs
 from pilothouse_server.document_uris import path_of
 from pilothouse_server.editor_side import EditorSide
 from pilothouse_server.event_stream import EventStream
 from pilothouse_server.faults import fault, invalid
+from pilothouse_server.habits import habits_of
 from pilothouse_server.handshake import Client
+from pilothouse_server.message_approvals import PlainApprover
 from pilothouse_server.progress import RunProgress
 from pilothouse_server.prompt_note import prompt_note
 from pilothouse_server.session_files import SessionFiles
@@ -86,13 +89,18 @@ class Sessions:
             features=features,
             settings=lambda: self.settings,
         )
-        self._one_message = asyncio.Lock()
+        self._dialogs = Dialogs(
+            rpc,
+            editor.quiet,
+            habits=habits_of(client.name),
+            shown=self._profile.asks_by_message,
+            setting=lambda: self.settings.approvals_dialog,
+        )
         self._extras = ClientExtras(
             rpc,
             editor.documents,
             features=features,
-            profile=self._profile,
-            one_message=self._one_message,
+            dialogs=self._dialogs,
         )
         self._undo = asyncio.Lock()
         self._open: dict[str, _Open] = {}
@@ -288,9 +296,8 @@ class Sessions:
         """How this client can be asked; None when it cannot."""
         if self._features.approvals:
             return ClientApprover(self._rpc, session_id)
-        if self._profile.asks_by_message:
-            return MessageApprover(self._rpc, self._one_message)
-        return CommandApprover() if by_commands else None
+        offered = not self._client.wants_events and self._client.can("textDocument", "codeAction")
+        return PlainApprover(self._dialogs) if by_commands or offered or self._dialogs.used else None
 
 
 def _complain(session: AgentSession, complaints: Sequence[str]) -> None:

@@ -46,10 +46,10 @@ class Desk:
         self.nvim.keys(f"Go{text}<Esc>")
         self.nvim.act("Pilothouse: Send")
 
-    def answer(self, number: int) -> None:
-        """Choose from the editor's own numbered list."""
-        self.nvim.until_prompt()
-        self.nvim.keys(f"{number}<CR>")
+    def allow(self, what: str) -> None:
+        """By the code action, once the question stands in the chat."""
+        self.nvim.until_text(f"**May I? {what}**")
+        self.nvim.act(f"Pilothouse: Allow: {what}")
 
 
 @pytest.fixture
@@ -57,13 +57,16 @@ def at_desk(tmp_path: Path) -> Iterator[AtDesk]:
     """Begins with a model that plays these turns."""
     with ExitStack() as open_editors:
 
-        def begin(*turns: Turn) -> Desk:
+        def begin(*turns: Turn, dialog: str = "auto") -> Desk:
             script, project = tmp_path / "script.json", tmp_path / "project"
             script.write_text(json.dumps({"turns": turns}), encoding="utf-8")
             (project / ".git").mkdir(parents=True)
             (project / "a.py").write_text("x = 1\ny = 2\n", encoding="utf-8")
             os.mkfifo(project / "door")
-            variables = {"PILOTHOUSE_MODEL": f"scripted/{script}"}
+            variables = {
+                "PILOTHOUSE_MODEL": f"scripted/{script}",
+                "PILOTHOUSE_SET_APPROVALS_DIALOG": dialog,
+            }
             nvim = open_editors.enter_context(neovim(project, home=tmp_path / "home", variables=variables))
             desk = Desk(nvim, project)
             desk.begin()
@@ -76,7 +79,7 @@ def at_desk(tmp_path: Path) -> Iterator[AtDesk]:
 def test_an_edit_joins_unsaved_lines_and_one_undo_takes_just_it_back(at_desk: AtDesk) -> None:
     desk = at_desk(READ, EDIT, DONE)
     desk.send("Set x to 2.")
-    desk.answer(2)
+    desk.allow("Edit a.py")
     desk.nvim.until_text("Done.")
     desk.nvim.edit(desk.source)
     edited, on_disk = desk.nvim.text(), desk.source.read_text(encoding="utf-8")
@@ -89,7 +92,7 @@ def test_an_edit_joins_unsaved_lines_and_one_undo_takes_just_it_back(at_desk: At
 def test_the_chat_reads_as_a_conversation(at_desk: AtDesk) -> None:
     desk = at_desk(READ, EDIT, DONE)
     desk.send("Set x to 2.")
-    desk.answer(2)
+    desk.allow("Edit a.py")
     desk.nvim.until_text("Done.")
     model = desk.nvim.text().split("*scripted/")[1].split("*")[0]
 
@@ -100,7 +103,7 @@ def test_the_chat_reads_as_a_conversation(at_desk: AtDesk) -> None:
         "## You\n\nSet x to 2.\n\n"
         "## Pilothouse\n\n*scripted/model*\n\nI read it.\n\n"
         "<details><summary>✓ Read a.py</summary></details>\n\n"
-        "**May I? Edit a.py** Answer the dialog, or run the code action Allow or Reject here.\n\n"
+        "**May I? Edit a.py** Run the code action Allow or Reject, here or in any other file.\n\n"
         "<details><summary>The whole change of a.py</summary>\n\n"
         "```diff\n-x = 1\n+x = 2\n y = 2\n # mine\n```\n\n</details>\n\n"
         "*Allowed.*\n\n"
@@ -110,9 +113,10 @@ def test_the_chat_reads_as_a_conversation(at_desk: AtDesk) -> None:
     )
 
 
+@pytest.mark.covers("R281")
 @pytest.mark.parametrize("answer", ["1<CR>", "<CR>", "<Esc>"])
 def test_without_a_yes_nothing_is_changed_and_the_run_goes_on(at_desk: AtDesk, answer: str) -> None:
-    desk = at_desk(READ, EDIT, DONE)
+    desk = at_desk(READ, EDIT, DONE, dialog="quiet")
     desk.send("Set x to 2.")
     desk.nvim.until_prompt()
     desk.nvim.keys(answer)
@@ -125,7 +129,7 @@ def test_without_a_yes_nothing_is_changed_and_the_run_goes_on(at_desk: AtDesk, a
 def test_a_running_command_is_stopped_from_the_chat(at_desk: AtDesk) -> None:
     desk = at_desk(WAIT, DONE)
     desk.send("Run it.")
-    desk.answer(2)
+    desk.allow("Run cat door")
     desk.nvim.until_text("*Allowed.*")
     offered = desk.nvim.actions()
     desk.nvim.act("Pilothouse: Stop")
@@ -138,7 +142,7 @@ def test_a_running_command_is_stopped_from_the_chat(at_desk: AtDesk) -> None:
 def test_what_is_typed_while_the_agent_writes_is_kept_and_steers(at_desk: AtDesk) -> None:
     desk = at_desk(WAIT, DONE)
     desk.send("Run it.")
-    desk.answer(2)
+    desk.allow("Run cat door")
     desk.nvim.until_text("*Allowed.*")
     desk.nvim.keys("GoAnd then")
     desk.nvim.keys(" rest.<Esc>")
@@ -155,3 +159,13 @@ def test_saving_sends_a_message_that_asks_for_it(at_desk: AtDesk) -> None:
 
     assert "## You\n\nHello.\n\n## Pilothouse\n" in desk.nvim.text()
     assert "/send\n\n## Pil" not in desk.nvim.text()
+
+
+@pytest.mark.covers("R288")
+def test_a_command_that_fails_shows_its_sentence_and_no_number(at_desk: AtDesk) -> None:
+    desk = at_desk(DONE)
+    desk.nvim.lua("vim.lsp.get_clients()[1]:exec_cmd({ title = 'Undo', command = 'pilothouse.undoRun' })")
+    desk.nvim.until("vim.fn.execute('messages'):find('Nothing has been sent')")
+    shown = desk.nvim.lua("return vim.fn.execute('messages')").splitlines()[-1]
+
+    assert shown == "LSP[pilothouse] Nothing has been sent in this chat yet."

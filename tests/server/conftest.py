@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.nursery import Nursery, nursery
+from support.plain_work import AtWork, works
 from support.raw_client import RawClient
 
 
@@ -23,3 +24,10 @@ def client(servers: Nursery, tmp_path: Path) -> Iterator[RawClient]:
     """Of such a server; nothing has been said yet."""
     with servers.started(tmp_path) as client:
         yield client
+
+
+@pytest.fixture
+def at_work(servers: Nursery, tmp_path: Path) -> Iterator[AtWork]:
+    """Begins work in an editor without a plugin; its end is the test's."""
+    with works(servers, tmp_path) as begin:
+        yield begin

@@ -78,24 +78,93 @@ def test_a_diagnostic_can_be_fixed() -> None:
     found: dict[str, Any] = {"message": "x is\n  undefined", "source": "lint", "code": "F821"}
     actions = list(file_actions(spot("print(x)\n", (0, 6), (0, 6)), [found, {"message": 1}, "odd"]))
 
-    assert [(each["kind"], each["diagnostics"]) for each in actions[:1]] == [("quickfix", [found])]
+    assert [(each["kind"], each["diagnostics"]) for each in actions[1:2]] == [("quickfix", [found])]
     assert asked(actions)["Pilothouse: Fix “x is\\n  undefined”"] == (
         "Fix this problem in `a.py`, line 1:\n\n> x is undefined (lint F821)\n\n```python\nprint(x)\n```"
     )
 
 
-def test_only_the_kinds_that_are_asked_for_are_given() -> None:
-    def kinds(only: object) -> list[str]:
-        place = spot("x\n", (0, 0), (0, 1))
-        actions = fitting(file_actions(place, [{"message": "m"}]), only, literals=True)
-        return [each.get("kind", "") for each in actions]
+@pytest.mark.covers("R286")
+@pytest.mark.parametrize(
+    ("only", "kinds"),
+    [
+        (["quickfix"], ["quickfix"]),
+        (["refactor"], ["refactor.rewrite"]),
+        (["refactor.extract"], []),
+        (["source"], ["source"]),
+        (["source.organizeImports"], []),
+        (["quickfix", "source"], ["source", "quickfix"]),
+        (None, ["source", "refactor.rewrite", "quickfix"]),
+        ([], ["source", "refactor.rewrite", "quickfix"]),
+        ([""], ["source", "refactor.rewrite", "quickfix"]),
+    ],
+)
+def test_only_the_kinds_that_are_asked_for_are_given(only: object, kinds: list[str]) -> None:
+    place = spot("x  # pilothouse: rename x\n", (0, 0), (0, 0))
+    actions = fitting(file_actions(place, [{"message": "m"}]), only, literals=True)
 
-    assert [kinds(only) for only in (["quickfix"], ["source.organizeImports"], ["source"])] == [
-        ["quickfix"],
-        [],
-        [],
+    assert [each["kind"] for each in actions] == kinds
+
+
+@pytest.mark.covers("R286")
+def test_an_editor_that_hides_source_actions_is_given_them_as_fixes() -> None:
+    actions = fitting(file_actions(spot("", (0, 0), (0, 0)), []), None, literals=True, usual="quickfix")
+
+    assert [(each["title"], each["kind"]) for each in actions] == [("Pilothouse: Open the chat", "quickfix")]
+
+
+LINES = "  total = price-tax + a.b_c\n\nüber, größe\n"
+NOT_SELECTED = {
+    "nothing": ((0, 4), (0, 4)),
+    "a word": ((0, 2), (0, 7)),
+    "a word with a hyphen": ((0, 10), (0, 19)),
+    "a word with a dot": ((0, 22), (0, 27)),
+    "a word with umlauts": ((2, 6), (2, 11)),
+    "a line": ((0, 0), (0, 27)),
+    "a line without its indentation": ((0, 2), (0, 27)),
+    "a line with its end": ((0, 0), (1, 0)),
+    "an empty line": ((1, 0), (2, 0)),
+    "behind the text": ((7, 0), (9, 5)),
+}
+
+
+@pytest.mark.covers("R286")
+@pytest.mark.parametrize("what", NOT_SELECTED)
+def test_what_editors_send_where_nothing_is_selected_is_no_selection(what: str) -> None:
+    actions = file_actions(spot(LINES, *NOT_SELECTED[what]), [])
+
+    assert [each["title"] for each in actions] == ["Pilothouse: Open the chat"]
+
+
+SELECTED = {
+    "part of a word": (((0, 2), (0, 5)), "tot"),
+    "part of a word from its middle": (((0, 4), (0, 7)), "tal"),
+    "an expression": (((0, 10), (0, 27)), "price-tax + a.b_c"),
+    "two lines": (((0, 22), (2, 4)), "a.b_c\n\nüber"),
+}
+
+
+@pytest.mark.covers("R286")
+@pytest.mark.parametrize("what", SELECTED)
+def test_what_is_really_selected_can_be_explained(what: str) -> None:
+    (start, end), text = SELECTED[what]
+    actions = list(file_actions(spot(LINES, start, end), []))
+
+    assert [each["title"].removeprefix("Pilothouse: ") for each in actions] == [
+        "Open the chat",
+        "Explain the selection",
+        "Ask about the selection in the chat",
     ]
-    assert kinds(None) == kinds([]) == kinds([""]) == ["quickfix", "", "", ""]
+    assert f"```python\n{text}\n```" in asked(actions)["Pilothouse: Explain the selection"]
+
+
+def test_a_diagnostic_is_told_with_its_own_line_wherever_the_cursor_is() -> None:
+    where = {"start": {"line": 1, "character": 0}, "end": {"line": 1, "character": 1}}
+    (fix,) = asked(
+        [*file_actions(spot("a\nb\nc\n", (0, 0), (3, 0)), [{"message": "odd", "range": where}])][1:2]
+    ).values()
+
+    assert fix == "Fix this problem in `a.py`, line 2:\n\n> odd\n\n```python\nb\n```"
 
 
 def test_an_editor_that_knows_only_commands_gets_commands() -> None:

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 Json: TypeAlias = dict[str, Any]
 
 DONE: Turn = {"text": "Done."}
+ASKED_BY_MESSAGE: Json = {"settings": {"approvals.dialog": "quiet"}}
 
 
 @pytest.fixture
@@ -122,6 +123,7 @@ def test_tools_that_need_the_client_are_there_only_when_it_can(
         ({"questions": True}, {}),
         ({"diagnostics": True}, {}),
         ({}, {"showMessage": {}}),
+        (ASKED_BY_MESSAGE, {"showMessage": {}}),
     ]
     for options, window in chances:
         with servers.started(tmp_path, {"PILOTHOUSE_SCRIPT_LOG": str(requests)}) as client:
@@ -131,7 +133,7 @@ def test_tools_that_need_the_client_are_there_only_when_it_can(
     sent = [json.loads(line)["tools"] for line in requests.read_text(encoding="utf-8").splitlines()]
     offered = [[tool["name"] if isinstance(tool, dict) else tool for tool in tools][10:] for tools in sent]  # pyright: ignore[reportUnknownVariableType]
 
-    assert offered == [[], ["ask_user"], ["diagnostics"], ["ask_user"]]
+    assert offered == [[], ["ask_user"], ["diagnostics"], [], ["ask_user"]]
 
 
 def test_the_model_asks_for_diagnostics_and_gets_lines_from_1(client: RawClient, project: Path) -> None:
@@ -207,7 +209,7 @@ def test_a_question_is_answered_in_any_words(client: RawClient, project: Path) -
 
 
 def test_a_question_is_a_message_where_the_client_knows_no_better(client: RawClient, project: Path) -> None:
-    session = begin(client, project, ASK, ASK, DONE, window={"showMessage": {}})
+    session = begin(client, project, ASK, ASK, DONE, options=ASKED_BY_MESSAGE, window={"showMessage": {}})
     go(client, session)
     shown = asked(client, names.SHOW_MESSAGE_REQUEST, title="right")
     asked(client, names.SHOW_MESSAGE_REQUEST)
@@ -226,7 +228,7 @@ def test_a_client_that_can_only_choose_is_not_asked_an_open_question(
     client: RawClient, project: Path
 ) -> None:
     turn: Turn = {"calls": [call("c1", "ask_user", question="Why?")]}
-    session = begin(client, project, turn, DONE, window={"showMessage": {}})
+    session = begin(client, project, turn, DONE, options=ASKED_BY_MESSAGE, window={"showMessage": {}})
     go(client, session)
 
     assert "options: this user can only choose" in results(client)[0]

@@ -2,89 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server import command_names
-from support.nursery import Nursery
-from support.raw_client import LIMIT, RawClient, request
-from support.strict_editor import StrictEditor
-from support.wire_models import Turn, call
+from pilothouse_server import command_names, protocol
+from support.plain_work import DONE, EDIT, WAIT, AtWork
+from support.raw_client import RawClient, request
 
 pytestmark = pytest.mark.slow
 
 Json: TypeAlias = dict[str, Any]
-AtWork: TypeAlias = "Callable[..., Work]"
-
-EDIT: Turn = {
-    "calls": [call("c1", "write_file", path="new.txt", content="".join(f"{i}\n" for i in range(40)))]
-}
-WAIT: Turn = {"calls": [call("c2", "bash", command="cat door")]}
-DONE: Turn = {"text": "Done."}
-
-
-class Work:
-    """A project in an editor that never looks at its chat unless it opens it."""
-
-    def __init__(self, client: RawClient, editor: StrictEditor, project: Path) -> None:
-        self.client = client
-        self.editor = editor
-        self.chat = project / ".pilothouse" / "chat.md"
-        self.requests = project.parent / "requests"
-
-    def run(self, command: str, *arguments: Any) -> Json:
-        """The whole answer."""
-        return self.editor.request("workspace/executeCommand", command=command, arguments=list(arguments))
-
-    def until_ended(self) -> None:
-        """With the chat open: until its run has ended."""
-        self.editor.until_offered(self.chat, "Pilothouse: Undo run")
-
-    def until_on_disk(self, part: str) -> None:
-        until = time.monotonic() + LIMIT
-        while not self.chat.exists() or part not in self.chat.read_text(encoding="utf-8"):
-            assert time.monotonic() < until, f"{part!r} did not come"
-            self.editor.request("agent/state")
-
-    def open_chat(self) -> None:
-        self.run(command_names.OPEN_CHAT)
-        self.editor.open(self.chat)
-
-    def seen_by_model(self, number: int) -> str:
-        return self.requests.read_text(encoding="utf-8").splitlines()[number]
-
-
-@pytest.fixture
-def at_work(servers: Nursery, tmp_path: Path) -> Iterator[AtWork]:
-    """Begins with a model that plays these turns; edits are allowed in mode `edits`."""
-    with ExitStack() as clients:
-
-        def begin(*turns: Turn, mode: str = "all", name: str = "sublime") -> Work:
-            script, project = tmp_path / "script.json", tmp_path / "project"
-            script.write_text(json.dumps({"turns": turns}), encoding="utf-8")
-            project.mkdir(exist_ok=True)
-            if WAIT in turns:
-                os.mkfifo(project / "door")
-            variables = {
-                "PILOTHOUSE_MODEL": f"scripted/{script}",
-                "PILOTHOUSE_SET_MODE": mode,
-                "PILOTHOUSE_SCRIPT_LOG": str(tmp_path / "requests"),
-            }
-            client = clients.enter_context(servers.started(tmp_path / "home", variables))
-            if WAIT in turns:
-                # Only a server that ends by itself ends its commands.
-                clients.callback(client.ended)
-                clients.callback(client.close_input)
-            return Work(client, StrictEditor(client, name, project), project)
-
-        yield begin
 
 
 def test_commands_are_told_to_editors_without_a_plugin_only(client: RawClient, at_work: AtWork) -> None:
@@ -137,7 +66,10 @@ def test_a_second_prompt_is_refused_while_the_agent_is_at_work(at_work: AtWork) 
     work = at_work(WAIT)
     work.run("pilothouse.prompt", {"text": "Run it."})
 
-    assert work.run("pilothouse.prompt", {"text": "More."})["error"]["data"] == {"kind": "busy"}
+    assert work.run("pilothouse.prompt", {"text": "More."})["error"] == {
+        "code": protocol.BUSY.code,
+        "message": "The agent is at work. Steer it or stop it, or send this as a follow-up.",
+    }
 
 
 def test_commands_of_one_packet_take_effect_in_their_order(at_work: AtWork) -> None:

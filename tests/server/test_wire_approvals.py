@@ -29,7 +29,8 @@ def begin(client: RawClient, folder: Path, how: str | None, *turns: Turn) -> tup
     script.write_text(json.dumps({"turns": turns or (TOUCH, DONE)}), encoding="utf-8")
     project.mkdir()
     window: Json = {"showMessage": {}} if how == MESSAGE else {}
-    client.initialize(options={"approvals": how == OURS}, window=window)
+    options = {"approvals": how == OURS, "settings": {"approvals.dialog": "quiet"}}
+    client.initialize(options=options, window=window)
     return client.session(project, f"scripted/{script}", mode="ask"), project
 
 

@@ -42,6 +42,7 @@ DEFAULTS = {
     "queue.followUp": "one",
     "edits.closedFiles": "auto",
     "files.encodings": None,
+    "approvals.dialog": "auto",
     "trust.folders": (),
     "providers": None,
     "permissions": (),

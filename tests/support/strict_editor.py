@@ -50,6 +50,8 @@ class StrictEditor:
         """Documents the server has had shown."""
         self.messages: list[str] = []
         """Shown by `window/showMessage`."""
+        self.progress: list[str] = []
+        """What was said of the progress of runs."""
         self.refusing = False
         """Takes no edits for now."""
         self._questions: list[Json] = []
@@ -131,6 +133,9 @@ class StrictEditor:
         (action,) = (each for each in question["params"]["actions"] if each["title"] == title)
         self._reply(question, action)
 
+    def close_question(self, question: Json) -> None:
+        self._reply(question, None)
+
     def request(self, method: str, **params: Any) -> Json:
         """The whole answer; the server is served meanwhile."""
         self._asked += 1
@@ -166,6 +171,9 @@ class StrictEditor:
             case "window/showDocument":
                 self.shown.append(message["params"]["uri"])
                 self._reply(message, {"success": True})
+            case "$/progress":
+                value = message["params"]["value"]
+                self.progress += [value["message"]] if "message" in value else []
             case "window/showMessage":
                 self.messages.append(message["params"]["message"])
             case _ if "id" in message:

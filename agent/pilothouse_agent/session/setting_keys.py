@@ -145,6 +145,7 @@ _KEYS = (
     Key("queue.followUp", _choice("one", "all"), textual=True),
     Key("edits.closedFiles", _choice("auto", "editor", "disk"), textual=True),
     Key("files.encodings", _encodings),
+    Key("approvals.dialog", _choice("auto", "never", "quiet"), textual=True),
     Key("trust.folders", _folders),
     Key("providers", _object),
     Key("permissions", _object),

@@ -15,10 +15,11 @@ from pilothouse_agent.permissions.layers import Layer, PermissionSource
 from pilothouse_agent.session.provider_entries import with_entries, without_keys
 from pilothouse_agent.session.setting_keys import KEYS, flattened, read_value, unknown_key
 
-__all__ = ["Settings", "merged"]
+__all__ = ["Dialog", "Settings", "merged"]
 
 QueueMode = Literal["one", "all"]
 ClosedFiles = Literal["auto", "editor", "disk"]
+Dialog = Literal["auto", "never", "quiet"]
 
 _WITHOUT_EFFECT = {"hooks": "this version runs none, so it has no effect."}
 """Settings that are known and do nothing."""
@@ -69,6 +70,9 @@ class Settings:
     """Where files that are not open in the editor are written."""
     files_encodings: JsonObject | None = None
     """Of files that are not UTF-8, by globs as in .editorconfig; the last that fits counts."""
+    approvals_dialog: Dialog = "auto"
+    """Whether editors without a way of their own are asked by messages too, when nobody types: `auto` where
+    keys that are meant for a text cannot answer them."""
     trust_folders: tuple[str, ...] = ()
     """What is in them, and below, is as good as the user's own word. Absolute."""
     providers: JsonObject | None = None
