@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pilothouse_agent.files.file_key import file_key
-from pilothouse_agent.files.spelling import real_path
-from pilothouse_server.disk_look import LOOK_LIMIT, DiskLook, look_at, same_text
+from pilothouse_server.disk_look import same_text
+from pilothouse_server.disk_looks import DiskLooks
 from pilothouse_server.document import Document, DocumentEvent, DocumentListener
 from pilothouse_server.document_uris import uri_key
 from pilothouse_server.listeners import Listeners
@@ -27,13 +27,13 @@ _CLOSED_KEPT = 1000
 class Documents:
     """By URI, however spelled, and by real path. Bad messages raise nothing: they put documents in doubt."""
 
-    def __init__(self, encoding: Encoding, *, look: Callable[[str], DiskLook] = look_at) -> None:
-        """`encoding` is the one that was negotiated; `look` runs in a thread."""
+    def __init__(self, encoding: Encoding, looks: DiskLooks | None = None) -> None:
+        """`encoding` is the one that was negotiated."""
         self.encoding: Encoding = encoding
-        self._look = look
+        self.looks = looks or DiskLooks()
         self._open: dict[str, Document] = {}
         self._closed: dict[str, None] = {}
-        self._looks: set[asyncio.Task[None]] = set()
+        self._looking: set[asyncio.Task[None]] = set()
         self._listeners = Listeners[Document, DocumentEvent]()
 
     def all(self) -> list[Document]:
@@ -59,14 +59,9 @@ class Documents:
         if not self._open:
             return []
         named = {document: document.path for document in self.all() if document.path is not None}
-        try:
-            async with asyncio.timeout(LOOK_LIMIT):
-                found = await asyncio.to_thread(_real_paths, list(named.values()))
-        except TimeoutError:
-            logger.warning("The file system did not answer within %s s", LOOK_LIMIT)
-        else:
-            for document, place in zip(named, found, strict=True):
-                document.real_path = place
+        found = await self.looks.places(named.values())
+        for document, path in named.items():
+            document.real_path = found.get(path, document.real_path)
         return self.of_path(real_path)
 
     async def unsaved(self, real_path: str) -> list[Document]:
@@ -155,23 +150,22 @@ class Documents:
 
     def _look_soon(self, document: Document, path: str) -> None:
         task = asyncio.create_task(self._look_at(document, path, document.text))
-        self._looks.add(task)
-        task.add_done_callback(self._looks.discard)
+        self._looking.add(task)
+        task.add_done_callback(self._looking.discard)
 
     async def _look_at(self, document: Document, path: str, text: str) -> None:
         """Learn where the document really is, and whether the text it was opened with is the saved one."""
-        found = await asyncio.to_thread(self._look, path)
+        found = await self.looks.at(path, patient=True)
+        if found is None:
+            return
         document.real_path = found.real_path
         document.had_file = document.had_file or found.exists
         if document.saved is None and found.text is not None and same_text(text, found.text):
             document.saved = text
 
     async def _disk_text(self, real_path: str) -> str | None:
-        try:
-            async with asyncio.timeout(LOOK_LIMIT):
-                return (await asyncio.to_thread(self._look, real_path)).text
-        except TimeoutError:
-            return None
+        found = await self.looks.at(real_path)
+        return None if found is None else found.text
 
 
 def _uri(params: Mapping[str, Any]) -> str | None:
@@ -179,14 +173,3 @@ def _uri(params: Mapping[str, Any]) -> str | None:
     if uri is None:
         logger.warning("Ignored a message about a document that does not name one")
     return uri
-
-
-def _real_paths(paths: list[str]) -> list[str]:
-    return [_real_path(path) for path in paths]
-
-
-def _real_path(path: str) -> str:
-    try:
-        return real_path(path)
-    except (OSError, ValueError):
-        return path

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-from contextlib import suppress
 from pathlib import PurePath
 
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.ports import FileChange
-from pilothouse_server.disk_look import LOOK_LIMIT, look_at, same_text
+from pilothouse_server.disk_look import same_text
 from pilothouse_server.document import Document
 from pilothouse_server.documents import Documents
 from pilothouse_server.saving import ask_to_save
@@ -77,11 +75,8 @@ class UnsavedTexts:
 
     async def _on_disk(self, path: str, text: str) -> bool:
         """Whether the disk holds this text; not when it does not answer in time."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_LIMIT):
-                found = await asyncio.to_thread(look_at, path)
-                return found.text is not None and same_text(text, found.text)
-        return False
+        found = await self._documents.looks.at(path)
+        return found is not None and found.text is not None and same_text(text, found.text)
 
     def _shown(self, document: Document) -> str:
         return (document.real_path or document.uri).removeprefix(self._workspace.cwd.rstrip(os.sep) + os.sep)

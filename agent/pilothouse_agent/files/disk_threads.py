@@ -14,8 +14,6 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeAlias, TypeVar
 
-from pilothouse_agent.kernel.tooling import ToolError
-
 __all__ = ["LOOK_LIMIT", "DiskThreads", "in_thread", "look"]
 
 T = TypeVar("T")
@@ -38,6 +36,11 @@ class DiskThreads:
         self._idle = 0
         self._count = 0
 
+    @property
+    def full(self) -> bool:
+        """As many looks as there may be have not come back."""
+        return not self._idle and self._count >= self._at_most
+
     def submit(self, work: Callable[[], T]) -> Future[T]:
         """Raises `ToolError` when as many looks as there may be have not come back."""
         future: Future[T] = Future()
@@ -48,7 +51,7 @@ class DiskThreads:
                 self._count += 1
                 threading.Thread(target=self._run, name="disk", daemon=True).start()
             else:
-                raise ToolError(
+                raise _refused(
                     f"The file system does not answer: {self._at_most} looks at it are still out. Nothing "
                     "was done; try again later."
                 )
@@ -85,7 +88,14 @@ def look(work: Callable[[], T], shown: str) -> T:
     try:
         return _THREADS.submit(work).result(LOOK_LIMIT)
     except TimeoutError:
-        raise ToolError(
+        raise _refused(
             f"The file system did not answer within {LOOK_LIMIT:.0f} s about {shown}. Nothing was done; try "
             "again later."
         ) from None
+
+
+def _refused(text: str) -> Exception:
+    # Late: threads are there before the kernel, which takes long to load, and hardly ever refuse.
+    from pilothouse_agent.kernel.tooling import ToolError
+
+    return ToolError(text)
