@@ -136,8 +136,7 @@ async def test_what_is_no_text_is_refused_and_the_next_read_works(tools: FileToo
         "src is a directory; name a file. It holds: b.py.",
         "/dev/zero is a device, a pipe or a socket, not a file that can be read to its end.",
         "pipe is a device, a pipe or a socket, not a file that can be read to its end.",
-        "sparse has 3,221,225,472 bytes; files over 16,777,216 are not opened as a whole. "
-        "Use grep to find a place in it, or bash with sed or tail for a part.",
+        "sparse, from line 1 on, is a binary file (it holds NUL bytes), not text.",
         "binary is a binary file (it holds NUL bytes), not text.",
     ]
     assert await tools.read("a") == "[a, lines 1-1 of 1]\na\n"

@@ -87,17 +87,23 @@ class Disk:
 
     def load(self, path: str) -> Loaded:
         """A regular file; links are not followed. Raises `Unreadable` for other kinds, without opening."""
-        _check_readable(os.lstat(path), path)
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-        descriptor = os.open(path, flags)
-        with open(descriptor, "rb", buffering=0) as file:
-            status = os.fstat(descriptor)
-            _check_readable(status, path)
+        with self.open(path) as file:
+            status = os.fstat(file.fileno())
+            _check_size(status.st_size)
             data = bytearray()
             while chunk := file.read(1024 * 1024):
                 data += chunk
                 _check_size(len(data))
         return Loaded(bytes(data), status)
+
+    @contextmanager
+    def open(self, path: str) -> Generator[FileIO]:
+        """The same to be read in parts, of any size."""
+        _check_readable(os.lstat(path), path)
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+        with open(os.open(path, flags), "rb", buffering=0) as file:
+            _check_readable(os.fstat(file.fileno()), path)
+            yield file
 
     def is_still(self, path: str, status: os.stat_result | None) -> bool:
         """Whether the file of `status` is there, or with None nothing. Raises nothing."""
@@ -245,14 +251,13 @@ def _check_readable(status: os.stat_result, path: str) -> None:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
     if not stat.S_ISREG(status.st_mode):
         raise Unreadable("is a device, a pipe or a socket, not a file that can be read to its end.")
-    _check_size(status.st_size)
 
 
 def _check_size(size: int) -> None:
     if size > MAX_SIZE:
         raise Unreadable(
             f"has {size:,} bytes; files over {MAX_SIZE:,} are not opened as a whole. "
-            "Use grep to find a place in it, or bash with sed or tail for a part."
+            "Use grep to find a place in it, read_file for parts, and bash (sed) to change it."
         )
 
 

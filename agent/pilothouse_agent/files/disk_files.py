@@ -18,7 +18,7 @@ from pilothouse_agent.files.doubts import Doubts
 from pilothouse_agent.files.encodings import DeclaredEncodings
 from pilothouse_agent.files.folders import missing_folders, remove_empty
 from pilothouse_agent.files.in_flight import outlast
-from pilothouse_agent.files.lines import fit_line_ends
+from pilothouse_agent.files.lines import fit_line_ends, split_lines
 from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.planned import PlannedTexts
 from pilothouse_agent.files.queue import WriteQueue
@@ -26,7 +26,7 @@ from pilothouse_agent.files.record import CarryingOver, ReadRecord, Spans
 from pilothouse_agent.files.recorder import ChangeRecorder, Remains
 from pilothouse_agent.files.spelling import own_path, real_path
 from pilothouse_agent.files.through_editor import Made, ThroughEditor
-from pilothouse_agent.kernel.ports import FileChange, FileText, PlannedFiles, TextChange, WriteScope
+from pilothouse_agent.kernel.ports import FileChange, FilePart, FileText, PlannedFiles, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
 
 __all__ = ["DiskFiles"]
@@ -94,6 +94,16 @@ class DiskFiles:
         if self._open_files is not None and await self._open_files.holds(real):
             return await self._open_files.read(real)
         return await self._look(self._texts.open, real)
+
+    async def read_part(self, path: str, offset: int, size: int) -> FilePart | None:
+        real = await self._look(real_path, path)
+        if self._open_files is not None and await self._open_files.holds(real):
+            return None
+        return await self._look(self._texts.part, real, offset, size)
+
+    def note_part(self, part: FilePart, lines: int) -> None:
+        if part.first > 0:
+            self.record.note_part(part.path, part.first, "".join(split_lines(part.text)[:lines]))
 
     async def exists(self, path: str) -> bool:
         return await self._look(os.path.exists, path)

@@ -14,9 +14,10 @@ from pilothouse_agent.files.codec import NotText, decode, encode
 from pilothouse_agent.files.declared import Declared
 from pilothouse_agent.files.disk import Disk, Gate, Irreplaceable, Loaded, Overtaken, Unreadable
 from pilothouse_agent.files.explain import file_errors
+from pilothouse_agent.files.parts import read_part
 from pilothouse_agent.files.recorder import Remains
 from pilothouse_agent.files.spelling import real_path
-from pilothouse_agent.kernel.ports import FileText, TextChange
+from pilothouse_agent.kernel.ports import FilePart, FileText, TextChange
 from pilothouse_agent.kernel.tooling import ToolError
 
 __all__ = ["Check", "DiskTexts", "InPlaceOnly", "Rewriting"]
@@ -61,6 +62,10 @@ class DiskTexts:
 
     def open(self, path: str) -> FileText:
         return self._open(path)[0]
+
+    def part(self, path: str, offset: int, size: int) -> FilePart | None:
+        """None: it is to be read as a whole."""
+        return read_part(path, offset, size, disk=self._disk, show=self._show, declared=self._declared(path))
 
     def find(self, path: str) -> FileText | None:
         """None: there is no such file."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["count_lines", "fit_line_ends", "line_at", "line_end_of", "split_lines"]
+__all__ = ["count_lines", "fit_line_ends", "line_at", "line_end_of", "split_lines", "start_of_line"]
 
 
 def split_lines(text: str) -> list[str]:
@@ -14,6 +14,16 @@ def split_lines(text: str) -> list[str]:
 
 def count_lines(text: str) -> int:
     return text.count("\n") + (text != "" and not text.endswith("\n"))
+
+
+def start_of_line(text: str, number: int) -> int:
+    """Where the line (from 1) begins; the end of the text when it has fewer."""
+    start = 0
+    for _ in range(number - 1):
+        start = text.find("\n", start) + 1
+        if start == 0:
+            return len(text)
+    return start
 
 
 def line_at(text: str, index: int) -> int:

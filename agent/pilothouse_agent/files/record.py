@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
 from pilothouse_agent.files.diff import text_changes
 from pilothouse_agent.files.lines import count_lines
@@ -15,8 +16,16 @@ Spans: TypeAlias = tuple[tuple[int, int], ...]
 
 _Key: TypeAlias = tuple[int, int]
 
+_PARTS_A_FILE = 1_000
 _TEXTS_A_FILE = 16
 """Texts of one file to remember, the latest ones; a text that comes back is still known."""
+
+
+class _Part(NamedTuple):
+    lines: int
+    length: int
+    """Characters."""
+    key: _Key
 
 
 class ReadRecord:
@@ -24,6 +33,7 @@ class ReadRecord:
 
     def __init__(self) -> None:
         self._known: dict[str, dict[_Key, Spans]] = {}
+        self._parts: dict[str, dict[int, _Part]] = {}
         self._doubts: set[str] = set()
 
     def note(self, path: str, text: str, spans: Spans) -> None:
@@ -38,8 +48,19 @@ class ReadRecord:
             del texts[next(iter(texts))]
         self._doubts.discard(path)
 
+    def note_part(self, path: str, first: int, text: str) -> None:
+        """Add whole lines of a text of which nobody has seen the rest. Does not end a doubt."""
+        parts = self._parts.setdefault(path, {})
+        parts.pop(first, None)
+        parts[first] = _Part(count_lines(text), len(text), _key(text))
+        if len(parts) > _PARTS_A_FILE:
+            del parts[next(iter(parts))]
+
     def known(self, path: str, text: str) -> Spans:
-        return self._known.get(path, {}).get(_key(text), ())
+        known = self._known.get(path, {}).get(_key(text), ())
+        for span in _standing(self._parts.get(path, {}), text):
+            known = add_span(known, *span)
+        return known
 
     def known_after(self, change: FileChange, *, whole: bool) -> Spans:
         """Of the text that the model has made: what it knew before, and what it wrote.
@@ -62,7 +83,7 @@ class ReadRecord:
         if known:
             listed = ", ".join(f"{first}-{last}" for first, last in known)
             return f"only lines {listed} of its {total} lines have been read. Read the rest"
-        if path in self._known:
+        if path in self._known or path in self._parts:
             return "it has changed since it was read. Read it again"
         return "it exists and has not been read. Read it"
 
@@ -75,13 +96,16 @@ class ReadRecord:
         return path in self._doubts
 
     def move(self, path: str, new_path: str) -> None:
-        known = self._known.pop(path, None)
+        known, parts = self._known.pop(path, None), self._parts.pop(path, None)
         self.forget(new_path)
         if known is not None:
             self._known[new_path] = known
+        if parts is not None:
+            self._parts[new_path] = parts
 
     def forget(self, path: str) -> None:
         self._known.pop(path, None)
+        self._parts.pop(path, None)
         self._doubts.discard(path)
 
 
@@ -109,6 +133,16 @@ class CarryingOver:
         if made is None or (made.before, made.after) != (change.before, change.after):
             return None
         return self._known
+
+
+def _standing(parts: Mapping[int, _Part], text: str) -> Iterator[tuple[int, int]]:
+    """The lines of the parts that stand in the text just where they were read."""
+    line, place = 1, 0
+    for first, part in sorted(parts.items()):
+        while line < first and (end := text.find("\n", place)) >= 0:
+            line, place = line + 1, end + 1
+        if line == first and _key(text[place : place + part.length]) == part.key:
+            yield first, first + part.lines - 1
 
 
 def add_span(spans: Spans, first: int, last: int) -> Spans:

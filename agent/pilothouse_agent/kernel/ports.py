@@ -23,6 +23,7 @@ __all__ = [
     "Compactor",
     "Consent",
     "FileChange",
+    "FilePart",
     "FilePort",
     "FileText",
     "Invocation",
@@ -166,6 +167,23 @@ class FileText:
 
 
 @dataclass(frozen=True, slots=True)
+class FilePart:
+    """Whole lines of a large file, or the beginning of a line that is very long."""
+
+    path: str
+    """Absolute and real."""
+    text: str
+    encoding: str
+    bom: bytes
+    first: int
+    """The number of its first line, from 1; negative: counted from the end."""
+    size: int
+    """Bytes of the whole file."""
+    ends: bool
+    """Nothing of the file follows."""
+
+
+@dataclass(frozen=True, slots=True)
 class FileChange:
     path: str
     kind: FileChangeKind
@@ -214,7 +232,18 @@ class FilePort(Protocol):
 
     async def read(self, path: str) -> FileText: ...
 
+    async def read_part(self, path: str, offset: int, size: int) -> FilePart | None:
+        """About `size` bytes from line `offset` on (from 1; negative: from the end).
+
+        None: the file is to be read as a whole, since it is not large or somebody holds it open.
+        """
+        ...
+
     async def exists(self, path: str) -> bool: ...
+
+    def note_part(self, part: FilePart, lines: int) -> None:
+        """As `note_read`, for the first lines of a part."""
+        ...
 
     def note_read(self, file: FileText, first: int, last: int) -> None:
         """Record that the model has seen these lines (from 1, both included) of this very text."""
