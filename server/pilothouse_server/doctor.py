@@ -8,11 +8,12 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
+from pilothouse_agent.kernel.json_lines import inert
 from pilothouse_agent.kernel.tooling import ToolError
 from pilothouse_agent.models.credentials import Credentials
 from pilothouse_agent.models.dotenv import read_dotenv
@@ -20,10 +21,11 @@ from pilothouse_agent.models.keyring_key import keyring_is_there
 from pilothouse_agent.models.provider_reader import read_providers
 from pilothouse_agent.models.registry import default_registry
 from pilothouse_agent.session.chosen import chosen_settings
-from pilothouse_agent.session.places import user_settings_path
+from pilothouse_agent.session.places import kept_places, user_settings_path
 from pilothouse_agent.session.settings import Settings
 from pilothouse_agent.session.trust import is_trusted
 from pilothouse_agent.tools.ripgrep import find_ripgrep
+from pilothouse_agent.tools.visible import visible
 from pilothouse_server.entry import complain, own_process, say
 from pilothouse_server.headless import JsonRpcClient
 
@@ -49,10 +51,11 @@ def examine(arguments: list[str]) -> int:
         return 2
     found = findings(os.environ)
     if arguments:
-        say(json.dumps({"findings": [asdict(finding) for finding in found]}, indent=2) + "\n")
+        report = json.dumps({"findings": [asdict(finding) for finding in found]}, indent=2)
+        say(inert(report.encode()).decode() + "\n")
     else:
         for finding in found:
-            say(f"{_MARKS[finding.level]} {finding.name}: {finding.text}\n")
+            say(f"{_MARKS[finding.level]} {finding.name}: {visible(finding.text)}\n")
     return int(any(finding.level == "error" for finding in found))
 
 
@@ -63,6 +66,7 @@ def findings(environment: Mapping[str, str]) -> list[Finding]:
         _search,
         _shell,
         _settings,
+        _places,
         _keys,
         _model,
         _server,
@@ -108,6 +112,11 @@ def _settings(environment: Mapping[str, str]) -> Finding:
     if wrong:
         return Finding("settings", "warning", " ".join(wrong))
     return Finding("settings", "ok", str(path) if path.exists() else f"{path} (not there; defaults count)")
+
+
+def _places(environment: Mapping[str, str]) -> Finding:
+    kept = kept_places(environment)
+    return Finding("places", "ok", "; ".join(f"{what} in {path}" for what, path in kept.items()))
 
 
 def _keys(environment: Mapping[str, str]) -> Finding:
@@ -163,15 +172,15 @@ def _unused_dotenv(settings: Settings) -> str:
 
 def _server(environment: Mapping[str, str]) -> Finding:
     try:
-        name = asyncio.run(_greeted())
+        name = asyncio.run(_greeted(own_process("serve")))
     except Exception as error:
         return Finding("server", "error", f"The server does not answer: {error}")
     return Finding("server", "ok", f"answers as {name}")
 
 
-async def _greeted() -> str:
+async def _greeted(server: Sequence[str]) -> str:
     client = JsonRpcClient()
-    await client.start(own_process("serve"))
+    await client.start(server)
     try:
         result = await client.handshake({"processId": os.getpid(), "rootUri": None, "capabilities": {}})
         return f"{result['serverInfo']['name']} {result['serverInfo']['version']}"

@@ -13,9 +13,8 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["StderrHandler", "ThreadHandler", "log_to_file", "log_to_stderr"]
+__all__ = ["InertFormatter", "StderrHandler", "ThreadHandler", "log_to_file", "log_to_stderr"]
 
-_FILE_SIZE, _OLD_FILES = 1024 * 1024, 2
 _WAITING_AT_MOST = 1000
 _LAST_RECORDS = 0.1
 """Seconds for the thread to write what is left at the end."""
@@ -63,10 +62,20 @@ class ThreadHandler(logging.Handler):
         self._target.close()
 
 
+class InertFormatter(logging.Formatter):
+    """Nothing in a record acts, and a message stays one line; only a traceback has lines of its own."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return _visible(super().formatMessage(record), lines=False)
+
+    def format(self, record: logging.LogRecord) -> str:
+        return _visible(super().format(record), lines=True)
+
+
 def log_to_stderr() -> None:
     logging.raiseExceptions = False
     handler = StderrHandler()
-    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(InertFormatter("%(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
@@ -75,20 +84,23 @@ def log_to_file(path: Path) -> None:
 
     A file that cannot be written is done without, which is said on stderr.
     """
-    from logging.handlers import RotatingFileHandler
+    from pilothouse_server.private_log import PrivateLog
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        target = RotatingFileHandler(
-            path, maxBytes=_FILE_SIZE, backupCount=_OLD_FILES, encoding="utf-8", errors="backslashreplace"
-        )
+        target = PrivateLog(path)
     except OSError as error:
         logging.getLogger(__name__).warning("No log is kept in %s: %s", path, error.strerror or error)
         return
-    target.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+    target.setFormatter(InertFormatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     logging.getLogger().addHandler(ThreadHandler(target))
     for package in ("pilothouse_agent", "pilothouse_server"):
         logging.getLogger(package).setLevel(logging.INFO)
+
+
+def _visible(text: str, *, lines: bool) -> str:
+    from pilothouse_agent.tools.visible import visible
+
+    return visible(text, lines=lines)
 
 
 def _cut(text: bytes) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from pydantic.json_schema import models_json_schema
 
+from pilothouse_agent.kernel.json_lines import inert
 from pilothouse_server import method_names as names
 from pilothouse_server.entry import complain, say
 from pilothouse_server.field_docs import add_field_docs
@@ -96,7 +97,8 @@ def write_schema(arguments: list[str]) -> int:
 
 
 def _dumped() -> str:
-    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(json_schema(), indent=2, ensure_ascii=False)
+    return inert(text.encode("utf-8")).decode("utf-8") + "\n"
 
 
 def _method(method: Method) -> Json:

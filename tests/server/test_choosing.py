@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 import pytest
 
 from pilothouse_server import protocol
-from pilothouse_server.entry import own_process
 from pilothouse_server.headless import RpcError
 from support.chat_turns import chat_answer
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, json_answer, text_chunk
+from support.raw_client import SERVER
 from support.wire_session import WireSession, soon, wire_session
 
 pytestmark = pytest.mark.slow
@@ -218,7 +218,7 @@ async def test_no_key_is_in_any_message_event_or_log(tmp_path: Path, server: Mod
     folder = _work(tmp_path)
     (folder / ".env").write_text("SIX_KEY=SENTINEL-dotenv\nONE_KEY='SENTINEL-broken\n", encoding="utf-8")
     errors = tmp_path / "stderr"
-    command = ("sh", "-c", f'exec "$0" "$@" 2>"{errors}"', *own_process("serve"))
+    command = ("sh", "-c", f'exec "$0" "$@" 2>"{errors}"', *SERVER)
     answers: list[Any] = []
     async with wire_session(folder, "one/m", mode="none", variables=variables, command=command) as session:
         for name in ("one", "three", "four", "six"):

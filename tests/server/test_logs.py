@@ -3,6 +3,8 @@ from __future__ import annotations
 import logging
 import os
 import select
+import stat
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_server.logs import StderrHandler, ThreadHandler, log_to_file
+from pilothouse_server.logs import InertFormatter, StderrHandler, ThreadHandler, log_to_file
+from pilothouse_server.private_log import PrivateLog
 
 
 def record(text: str) -> logging.LogRecord:
@@ -126,3 +129,38 @@ def test_a_file_that_cannot_be_written_is_said_and_done_without(
     log_to_file(path)
 
     assert [record.getMessage() for record in caplog.records] == [f"No log is kept in {path}: File exists"]
+
+
+@pytest.mark.covers("R264")
+def test_nothing_in_a_record_acts_or_looks_like_another_record() -> None:
+    formatter = InertFormatter("%(levelname)s %(name)s: %(message)s")
+    try:
+        raise ValueError("of \x1b[2J")
+    except ValueError:
+        told = logging.LogRecord(
+            "us", logging.ERROR, "", 0, "one\nERROR two\r\x1b\x85\u2028\u202e", None, sys.exc_info()
+        )
+    lines = formatter.format(told).split("\n")
+
+    assert (lines[0], lines[-1]) == (
+        "ERROR us: one\\nERROR two\\r\\x1b\\x85\\u2028\\u202e",
+        "ValueError: of \\x1b[2J",
+    )
+
+
+@pytest.mark.covers("R275")
+def test_the_log_is_for_its_owner_alone_also_an_old_one_and_those_that_were_turned_over(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "state" / "server.log"
+    path.parent.mkdir()
+    path.touch(0o644)
+    log = PrivateLog(path)
+    log.emit(record("before"))
+    log.doRollover()
+    log.emit(record("after"))
+    log.close()
+
+    kept = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    assert kept == {"server.log": 0o600, "server.log.1": 0o600}
+    assert path.read_text(encoding="utf-8") == "after\n"

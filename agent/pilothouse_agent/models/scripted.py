@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pilothouse_agent.kernel.json_lines import inert
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import ErrorInfo, Usage
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ModelLimits, ModelRequest, StreamEvent
@@ -106,7 +107,7 @@ class ScriptedModel:
     async def _turn(self, request: ModelRequest) -> ScriptTurn:
         """Raises `_Refused`."""
         if self._log is not None:
-            await _append(self._log, self._requests.line(request) + b"\n")
+            await _append(self._log, inert(self._requests.line(request)) + b"\n")
         playback = await self._playback(request)
         turn = playback.turn()
         if turn.expect.contains or turn.expect.excludes:

@@ -14,6 +14,7 @@ from pilothouse_agent.session.setting_keys import load_file
 __all__ = [
     "changes_file",
     "chat_file",
+    "kept_places",
     "log_file",
     "read_user_settings",
     "user_settings_path",
@@ -44,6 +45,17 @@ def changes_file(environment: Mapping[str, str], session_id: str) -> Path:
     if not _SESSION_ID.fullmatch(session_id):
         raise ValueError(f"{session_id!r} is not the id of a session")
     return log_file(environment).with_name("changes") / f"{session_id}.jsonl"
+
+
+def kept_places(environment: Mapping[str, str]) -> dict[str, Path]:
+    """Where files of ours are, by what they are."""
+    log = log_file(environment)
+    return {
+        "settings": user_settings_path(environment),
+        "log": log,
+        "undo journals": log.with_name("changes"),
+        "chats": log.with_name("chats"),
+    }
 
 
 def chat_file(environment: Mapping[str, str], folder: str) -> Path:

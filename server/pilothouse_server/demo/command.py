@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from importlib.resources import as_file, files
@@ -30,13 +31,15 @@ project, which is gone again. Next, in a project and with a model of your own:
 
 
 def run_demo() -> int:
-    """Blocks; the exit code is that of the run."""
+    """Blocks; the exit code is that of the run. What the run keeps is gone with its project."""
     with unwinding(), tempfile.TemporaryDirectory(prefix="pilothouse-demo-") as folder:
         project = Path(folder).resolve() / "logbook"
         _unpack(project)
         _say(f"{_BEFORE}{_PROMPT}\n\n")
         with as_file(files("pilothouse_server.demo") / "script.json") as script:
-            code = run_prompt(RunOptions(_PROMPT, project, model=f"scripted/{script}", approve="all"))
+            options = RunOptions(_PROMPT, project, model=f"scripted/{script}", approve="all")
+            home = str(project.with_name("home"))
+            code = run_prompt(options, environment={**os.environ, "PILOTHOUSE_HOME": home})
     if code == 0:
         _say(_AFTER)
     return code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -27,9 +27,17 @@ __all__ = ["exit_code", "run_prompt"]
 _COMPLETED, _ERROR, _STOPPED_EARLY, _INTERRUPTED = 0, 1, 3, 130
 
 
-def run_prompt(options: RunOptions, *, server: Sequence[str] | None = None) -> int:
-    """Blocks until the run has ended; the exit code. `server` is the program that serves it, ours if None."""
-    return asyncio.run(_run(options, server or own_process("serve")))
+def run_prompt(
+    options: RunOptions,
+    *,
+    server: Sequence[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> int:
+    """Blocks until the run has ended; the exit code.
+
+    `server` is the program that serves it, ours if None; `environment` is the server's, None: our own.
+    """
+    return asyncio.run(_run(options, server or own_process("serve"), environment))
 
 
 def exit_code(result: Json, stop: Stop | None, *, only_denials: bool = False) -> int:
@@ -50,7 +58,7 @@ def exit_code(result: Json, stop: Stop | None, *, only_denials: bool = False) ->
             return _STOPPED_EARLY
 
 
-async def _run(options: RunOptions, server: Sequence[str]) -> int:
+async def _run(options: RunOptions, server: Sequence[str], environment: Mapping[str, str] | None) -> int:
     client = JsonRpcClient()
     with ExitStack() as stack:
         streams = StandardStreams()
@@ -66,7 +74,7 @@ async def _run(options: RunOptions, server: Sequence[str]) -> int:
             client.on_request(REQUEST_APPROVAL, approver)
         try:
             conversation = Conversation(client, options, stops, view, asks=approver is not None)
-            result = await conversation.hold(server)
+            result = await conversation.hold(server, environment)
             view.result(result)
             asked = approver is not None and approver.asks
             if hint := denials.hint(result, options.approve, asked=asked):

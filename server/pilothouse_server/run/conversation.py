@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pilothouse_server.headless import CLIENT_NAME, JsonRpcClient, RpcError, ServerGone
@@ -42,10 +42,10 @@ class Conversation:
         self._view = view
         self._asks = asks
 
-    async def hold(self, server: Sequence[str]) -> Json:
+    async def hold(self, server: Sequence[str], environment: Mapping[str, str] | None = None) -> Json:
         """Starts the server. The prompt's result, or one of the same form that says why there is none."""
         try:
-            session_id = await self._stops.race(self._open(server))
+            session_id = await self._stops.race(self._open(server, environment))
             prompt = self._client.request(PROMPT, {"sessionId": session_id, "text": self._options.text})
             try:
                 return await self._stops.race(asyncio.shield(prompt), limit=self._options.timeout)
@@ -60,10 +60,10 @@ class Conversation:
         except ServerGone as error:
             return _ended("aborted") if self._stops.cause is not None else _failed("internal", str(error))
 
-    async def _open(self, server: Sequence[str]) -> str:
+    async def _open(self, server: Sequence[str], environment: Mapping[str, str] | None) -> str:
         options = self._options
         async with asyncio.timeout(_OPENING):
-            await self._client.start(server)
+            await self._client.start(server, env=environment)
             await self._client.handshake(_introduction(options, asks=self._asks))
             params: Json = {"cwd": str(options.cwd), "mode": options.approve}
             if options.model is not None:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable
 
 import orjson
 
+from pilothouse_agent.kernel.json_lines import inert
 from pilothouse_server.run.output import Output
 from pilothouse_server.run.view import Json, complaint_of
 from pilothouse_server.terminal.screen import Screen
@@ -22,15 +23,19 @@ class JsonView:
         self._screen = screen
 
     def event(self, event: Json) -> Awaitable[None] | None:
-        self._out.write_bytes(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
+        self._out.write_bytes(_line(event))
         if complaint := complaint_of(event):
             self._screen.line(f"pilothouse: {complaint}")
         return self._out.room() if self._out.full else None
 
     def result(self, result: Json) -> None:
-        self._out.write_bytes(orjson.dumps({"type": "result", **result}, option=orjson.OPT_APPEND_NEWLINE))
+        self._out.write_bytes(_line({"type": "result", **result}))
         if error := result.get("error"):
             self._screen.line(f"pilothouse: {one_line(error['message'])}")
 
     def stopping(self, why: str) -> None:
         self._screen.line(f"pilothouse: {why}")
+
+
+def _line(value: Json) -> bytes:
+    return inert(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
