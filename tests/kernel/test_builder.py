@@ -9,7 +9,7 @@ import pytest
 from pilothouse_agent.kernel.builder import MessageBuilder
 from pilothouse_agent.kernel.events import MessageUpdate
 from pilothouse_agent.kernel.messages import TextBlock, ThinkingBlock, ToolCall
-from pilothouse_agent.kernel.request import Delta, ThinkingData, ToolExtra
+from pilothouse_agent.kernel.request import Delta, ThinkingData, ToolArguments, ToolExtra
 
 
 def builder(*taken: str) -> MessageBuilder:
@@ -43,6 +43,18 @@ def test_updates_carry_only_new_text_with_the_index_of_their_block() -> None:
         MessageUpdate("m1", "thinking", 0, "!"),
     ]
     assert b.content("finished") == (ThinkingBlock("Hm!"), TextBlock("Hello"), ToolCall("c1", "echo", {}))
+
+
+@pytest.mark.covers("R298")
+def test_the_whole_arguments_take_the_place_of_pieces_of_which_some_were_lost() -> None:
+    b = builder()
+    for text in ('{"pa', 'a"}'):
+        b.add(Delta("toolCall", 3, text, "c1", "echo"))
+
+    b.add_data(ToolArguments(3, '{"path":"a"}'))
+    b.add_data(ToolArguments(4, "of no call"))
+
+    assert b.content("finished") == (ToolCall("c1", "echo", {"path": "a"}),)
 
 
 @pytest.mark.covers("E1")

@@ -9,6 +9,7 @@ import pytest
 
 from pilothouse_agent.kernel.messages import ImageBlock, ThinkingBlock, ToolCall
 from pilothouse_agent.kernel.request import ModelLimits, ModelRequest, ThinkingLevel, ToolSpec
+from pilothouse_agent.models.anthropic_request import AnthropicRequests
 from pilothouse_agent.models.chat_dialect import ChatDialect
 from pilothouse_agent.models.chat_request import ChatRequests
 from pilothouse_agent.models.model_traits import ModelTraits
@@ -75,6 +76,20 @@ def test_an_answer_may_have_what_the_user_allows_and_the_window_has_room_for(
     assert _body(request, traits=traits)["max_tokens"] == most
     responses = json.loads(ResponsesRequests().body(request, model="m", traits=traits))
     assert responses["max_output_tokens"] == most
+
+
+@pytest.mark.covers("R291")
+def test_the_room_for_an_answer_is_what_all_that_is_sent_leaves() -> None:
+    tools = (ToolSpec("t", "d" * 8_000, {"type": "object", "properties": {}}),)
+    request = model_request(user("x" * 20_000), system="s" * 32_000, tools=tools)
+    traits = ModelTraits(ModelLimits(30_000, 16_000), output_cap=16_000)
+    limits = [
+        _body(request, traits=traits)["max_tokens"],
+        json.loads(ResponsesRequests().body(request, model="m", traits=traits))["max_output_tokens"],
+        json.loads(AnthropicRequests().body(request, model="m", traits=traits))["max_tokens"],
+    ]
+    left = 30_000 - (20_000 + 32_000 + 8_000) // 4 - 1_024
+    assert [left - 100 < limit <= left for limit in limits] == [True] * 3
 
 
 SWITCH = ChatDialect(thinking_switch=True)

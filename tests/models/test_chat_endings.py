@@ -52,6 +52,9 @@ STREAMS = {
         "badResponse",
     ),
     "W16 error object": (chat_body(HI, _error(code=500), HI), "serverError"),
+    "a vague error and a precise one": (chat_body(HI, _error(code=500), HI, _error(code=429)), "rateLimit"),
+    "a precise error and a vague one": (chat_body(HI, _error(code=429), _error(code=500)), "rateLimit"),
+    "two vague errors": (chat_body(HI, _error(), _error(code=502)), "serverError"),
     "W16 error object without code": (chat_body(HI, _error()), "serverError"),
     "W16 error beside choices": (chat_body(HI, finish_chunk("error", **_error(code=429))), "rateLimit"),
     "W16 W32 error beside no choices": (chat_body(HI, {"choices": [], **_error(code=429)}), "rateLimit"),
@@ -155,6 +158,22 @@ async def test_comments_are_signs_of_life(server: ModelServer, chat: MakeChat) -
     waiting = (b": ping\n\n", 0.3) * 4
     server.play(Answer((*waiting, chat_body(HI, finish_chunk()))))
     assert seen(await ask(chat(timeouts=Timeouts(4, 0.8)), model_request())) == Seen("Hi")
+
+
+OVER: list[tuple[list[dict[str, Any]], Seen]] = [
+    ([finish_chunk()], Seen("Hi")),
+    ([finish_chunk(), {"choices": [], "usage": {"prompt_tokens": 2}}], Seen("Hi", usage=Usage(input=2))),
+    ([_error(code=500)], Seen("Hi", end="serverError")),
+]
+
+
+@pytest.mark.covers("R298")
+@pytest.mark.parametrize(("chunks", "said"), OVER)
+async def test_an_answer_that_is_over_is_not_waited_for_on_an_open_connection(
+    chunks: list[Any], said: Seen, server: ModelServer, chat: MakeChat
+) -> None:
+    server.play(Answer.of(chat_body(HI, *chunks, done=False), end="hang"))
+    assert seen(await ask(chat(timeouts=Timeouts(4, 60, 0.2)), model_request())) == said
 
 
 async def test_usage_that_had_come_goes_with_a_failure(server: ModelServer, chat: MakeChat) -> None:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.json_types import JsonObject
-from pilothouse_agent.kernel.messages import ImageBlock, ThinkingBlock
+from pilothouse_agent.kernel.messages import ImageBlock, ThinkingBlock, ToolCall
 from pilothouse_agent.kernel.request import ModelLimits
 from pilothouse_agent.models.model_traits import ModelTraits
-from support.asking import MakeProvider, ask, assistant, model_request, seen, user
+from support.asking import (
+    MakeProvider,
+    ask,
+    assistant,
+    model_request,
+    notices,
+    seen,
+    tool_result,
+    user,
+)
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, json_answer, text_chunk
 from support.typed_events import answer, block, delta, message, text_delta
 
@@ -19,6 +30,7 @@ HI = {
     "openai": answer(text_delta("Hi")),
     "anthropic": message(*block({"type": "text", "text": ""}, delta("text", "Hi"))),
 }
+CALL = ToolCall("c1", "read_file", {})
 SEE = user("See", ImageBlock("image/png", "iVBO"))
 BIG = ModelTraits(ModelLimits(max_output=100_000), output_cap=100_000)
 
@@ -71,7 +83,9 @@ async def test_a_request_is_repeated_without_what_was_refused(
     assert (ends, sent) == (["stop", "stop"], [True, False, False])
 
 
-SEALED: JsonObject = {"item": {"type": "reasoning", "id": "rs_1", "encrypted_content": "c2Vj"}}
+ITEM: JsonObject = {"type": "reasoning", "id": "rs_1", "encrypted_content": "c2Vj"}
+SEALED: JsonObject = {"item": ITEM}
+DETAILS: JsonObject = {"reasoning_details": [{"type": "reasoning.text", "signature": "c2Vj"}]}
 THOUGHTS: list[tuple[str, ThinkingBlock, str]] = [
     (
         "openai",
@@ -83,21 +97,222 @@ THOUGHTS: list[tuple[str, ThinkingBlock, str]] = [
         ThinkingBlock("Hm.", "c2Vj", origin="anthropic"),
         "messages.1.content.0: Invalid `signature` in `thinking` block",
     ),
+    (
+        "openai-chat",
+        ThinkingBlock("Hm.", data=DETAILS, origin="openai-chat"),
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+    ),
+    (
+        "openai-chat",
+        ThinkingBlock("Hm.", data=DETAILS, origin="openai-chat"),
+        "reasoning_details[0]: corrupted thought signature",
+    ),
 ]
 
 
-@pytest.mark.covers("W120", "W128")
+@pytest.mark.covers("W120", "W128", "R292", "R296")
 @pytest.mark.parametrize(("wire", "thought", "words"), THOUGHTS)
-async def test_thinking_of_another_account_is_left_out_once_it_is_refused(
+async def test_thinking_that_is_refused_is_left_out_and_the_user_told(
     wire: str, thought: ThinkingBlock, words: str, server: ModelServer, provider: MakeProvider
 ) -> None:
     server.play(json_answer(400, {"error": {"message": words}}), Answer.of(HI[wire]))
     turn = assistant(thought, "Hello", model=f"{wire}/m")
 
-    end = seen(await ask(provider(wire), model_request(user("Hi"), turn, user("Go"), model=f"{wire}/m"))).end
+    events = await ask(provider(wire), model_request(user("Hi"), turn, user("Go"), model=f"{wire}/m"))
 
     sent = [(b"c2Vj" in request.body, b"Hello" in request.body) for request in server.requests]
-    assert (end, sent) == ("stop", [(True, True), (False, True)])
+    assert (seen(events).end, sent) == ("stop", [(True, True), (False, True)])
+    text = f"{wire} does not take the earlier thinking of its model back; it is left out."
+    assert notices(events) == [Notice("warning", text, "conceded")]
+
+
+@pytest.mark.covers("R292")
+@pytest.mark.parametrize(("wire", "thought", "words"), THOUGHTS)
+async def test_what_was_thought_since_and_elsewhere_goes_back_as_ever(
+    wire: str, thought: ThinkingBlock, words: str, server: ModelServer, provider: MakeProvider
+) -> None:
+    """One session's thinking is refused; it thinks on, and another one thinks too."""
+    server.play(json_answer(400, {"error": {"message": words}}), *[Answer.of(HI[wire])] * 3)
+    asked, model = provider(wire), f"{wire}/m"
+    fresh = {
+        "openai": ThinkingBlock("Ah.", data={"item": {**ITEM, "encrypted_content": "bmV3"}}, origin=wire),
+        "anthropic": ThinkingBlock("Ah.", "bmV3", origin=wire),
+        "openai-chat": ThinkingBlock(
+            "Ah.", data={"reasoning_details": [{"type": "reasoning.text", "signature": "bmV3"}]}, origin=wire
+        ),
+    }[wire]
+    past = (user("Hi"), assistant(thought, "Hello", model=model), replace(user("Go"), id="last"))
+    later = (assistant(fresh, "There", model=model), user("On"))
+
+    answers = [
+        await ask(asked, model_request(*past, model=model)),
+        await ask(asked, model_request(*past, *later, model=model)),
+        await ask(asked, model_request(*past, *later, model=model, session_id="s2")),
+    ]
+
+    sent = [(b"c2Vj" in request.body, b"bmV3" in request.body) for request in server.requests]
+    assert sent == [(True, False), (False, False), (False, True), (True, True)]
+    assert [len(notices(answer)) for answer in answers] == [1, 0, 0]
+
+
+EFFORT = '"reasoning_effort"'
+LEVELS: list[tuple[str, str, str, str, str]] = [
+    (
+        "openai-chat",
+        "gpt-5",
+        "minimal",
+        "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model. "
+        "Supported values are: 'low', 'medium', and 'high'.",
+        EFFORT,
+    ),
+    (
+        "openai-chat",
+        "m",
+        "minimal",
+        "reasoning_effort: Input should be 'low', 'medium' or 'high'",
+        EFFORT,
+    ),
+    (
+        "openai-chat",
+        "gemini-3-pro",
+        "minimal",
+        "Thinking level MINIMAL not supported",
+        EFFORT,
+    ),
+    ("openai-chat", "gpt-5", "off", "Invalid value: 'none'. (param: reasoning_effort)", EFFORT),
+    (
+        "openai",
+        "gpt-5",
+        "minimal",
+        "Unsupported value: 'minimal' is not supported with the 'm' model: 'reasoning.effort'.",
+        '"effort"',
+    ),
+    (
+        "anthropic",
+        "claude-opus-4-8",
+        "low",
+        "output_config.effort: Input should be 'medium' or 'high'",
+        '"output_config"',
+    ),
+]
+
+
+@pytest.mark.covers("R293")
+@pytest.mark.parametrize(("wire", "model", "level", "words", "field"), LEVELS)
+async def test_only_the_level_of_thinking_that_was_refused_is_not_asked_for_again(
+    wire: str, model: str, level: Any, words: str, field: str, server: ModelServer, provider: MakeProvider
+) -> None:
+    server.play(json_answer(400, {"error": {"message": words}}), *[Answer.of(HI[wire])] * 3)
+    asked = provider(wire)
+    for thinking in (level, level, "high"):
+        await ask(asked, model_request(model=f"{wire}/{model}", thinking=thinking))
+    sent = [field.encode() in request.body for request in server.requests]
+    assert sent == [True, False, False, True]
+
+
+@pytest.mark.covers("R293")
+async def test_a_parameter_that_is_refused_for_any_level_is_left_out(
+    server: ModelServer, provider: MakeProvider
+) -> None:
+    refusal = json_answer(
+        400, {"error": {"message": "Unrecognized request argument supplied: reasoning_effort"}}
+    )
+    server.play(refusal, *[Answer.of(HI["openai-chat"])] * 2)
+    asked = provider("openai-chat")
+    for thinking in ("low", "high"):
+        await ask(asked, model_request(thinking=thinking))
+    assert ["reasoning_effort" in request.json for request in server.requests] == [True, False, False]
+
+
+WANTED = [
+    "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
+    "Missing `reasoning_content` field in the assistant message at message index 2.",
+    "The `reasoning_content` in the thinking mode must be passed back to the API.",
+    "messages with tool_calls must include reasoning_content",
+]
+
+
+@pytest.mark.covers("R296")
+@pytest.mark.parametrize("words", WANTED)
+async def test_a_server_that_wants_thinking_beside_every_answer_gets_it_after_a_switch(
+    words: str, server: ModelServer, provider: MakeProvider
+) -> None:
+    server.play(json_answer(400, {"error": {"message": words}}), *[Answer.of(HI["openai-chat"])] * 2)
+    history = (
+        user("Hi"),
+        assistant(ThinkingBlock("Hm.", "sig", origin="anthropic"), CALL, model="anthropic/claude"),
+        tool_result("c1", "text"),
+        assistant("Done", model="anthropic/claude"),
+        user("Go"),
+    )
+    asked = provider("openai-chat")
+    ends = [seen(await ask(asked, model_request(*history))).end for _ in range(2)]
+    beside = [
+        [
+            message.get("reasoning_content")
+            for message in request.json["messages"]
+            if message["role"] == "assistant"
+        ]
+        for request in server.requests
+    ]
+    assert (ends, beside) == (["stop", "stop"], [[None, None], ["Hm.", " "], ["Hm.", " "]])
+
+
+@pytest.mark.covers("R296")
+async def test_a_server_that_wants_no_thinking_beside_its_own_answers_gets_none(
+    server: ModelServer, provider: MakeProvider
+) -> None:
+    words = "messages[1]: Extra inputs are not permitted, field: 'reasoning_content', value: 'Hm.'"
+    server.play(json_answer(400, {"error": {"message": words}}), Answer.of(HI["openai-chat"]))
+    thought = ThinkingBlock("Hm.", data={"field": "reasoning_content"}, origin="openai-chat")
+    history = (user("Hi"), assistant(thought, CALL), tool_result("c1", "text"))
+    end = seen(await ask(provider("openai-chat"), model_request(*history))).end
+    sent = [b"reasoning_content" in request.body for request in server.requests]
+    assert (end, sent) == ("stop", [True, False])
+
+
+FULL: list[tuple[str, str, str]] = [
+    (
+        "openai-chat",
+        "This model's maximum context length is 30000 tokens. However, you requested 36000 tokens "
+        "(20000 in the messages, 16000 in the completion). Please reduce the length of the messages.",
+        "max_tokens",
+    ),
+    (
+        "openai-chat",
+        "'max_tokens' or 'max_completion_tokens' is too large: 16000. This model's maximum context length is "
+        "30000 tokens and your request has 20000 input tokens (16000 > 30000 - 20000).",
+        "max_tokens",
+    ),
+    (
+        "openai",
+        "This endpoint's maximum context length is 30000 tokens. However, you requested about 36000 tokens "
+        "(18000 of text input, 2000 of tool input, 16000 in the output).",
+        "max_output_tokens",
+    ),
+    ("anthropic", "input length and `max_tokens` exceed context limit: 20000 + 16000 > 30000", "max_tokens"),
+]
+
+
+@pytest.mark.covers("R291")
+@pytest.mark.parametrize(("wire", "words", "field"), FULL)
+async def test_a_window_that_only_the_answer_does_not_fit_into_needs_no_shorter_conversation(
+    wire: str, words: str, field: str, server: ModelServer, provider: MakeProvider
+) -> None:
+    server.play(json_answer(400, {"error": {"message": words}}), Answer.of(HI[wire]))
+    traits = ModelTraits(ModelLimits(max_output=16_000), output_cap=16_000)
+    end = seen(await ask(provider(wire, traits=lambda model: traits), model_request(model=f"{wire}/m"))).end
+    assert (end, [request.json[field] for request in server.requests]) == ("stop", [16_000, 9_936])
+
+
+@pytest.mark.covers("R291")
+async def test_a_window_that_the_prompt_fills_is_an_overflow(
+    server: ModelServer, provider: MakeProvider
+) -> None:
+    words = "input length and `max_tokens` exceed context limit: 29500 + 16000 > 30000"
+    server.play(json_answer(400, {"error": {"message": words}}))
+    end = seen(await ask(provider("anthropic"), model_request(model="anthropic/m"))).end
+    assert (end, len(server.requests)) == ("contextOverflow", 1)
 
 
 async def test_another_model_of_the_same_server_is_still_asked(

@@ -14,7 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pilothouse_agent.kernel.events import Notice
-from pilothouse_agent.kernel.request import Delta, Failed, Finished, StreamEvent, ThinkingData, ToolExtra
+from pilothouse_agent.kernel.request import (
+    Delta,
+    Failed,
+    Finished,
+    StreamEvent,
+    ThinkingData,
+    ToolArguments,
+    ToolExtra,
+)
 from support.asking import MakeProvider, ask, model_request
 from support.fuzzing import EVENTS, bodies, body_of, mutated
 from support.model_server import Answer, ModelServer
@@ -53,10 +61,12 @@ def _texts(event: StreamEvent) -> list[str]:
             return [event.model or ""]
         case ThinkingData():
             return [event.signature or "", json.dumps(event.data, ensure_ascii=False)]
-        case ToolExtra():
-            return [json.dumps(event.extra, ensure_ascii=False)]
+        case ToolArguments():
+            return [event.text]
         case Notice():
             return [event.message]
+        case ToolExtra():
+            return [json.dumps(event.extra, ensure_ascii=False)]
 
 
 def _cut(body: bytes, cuts: list[int]) -> list[bytes]:

@@ -63,6 +63,51 @@ async def test_mistral_gets_short_ids_an_answer_after_results_and_no_options(ser
     assert sorted(body) == ["max_tokens", "messages", "model", "stream"]
 
 
+OFF: list[tuple[str, str, dict[str, Any]]] = [
+    ("openai-chat", "gpt-5-mini", {"reasoning_effort": "minimal"}),
+    ("openai-chat", "gpt-5.2", {"reasoning_effort": "none"}),
+    ("openai-chat", "o4-mini", {"reasoning_effort": "low"}),
+    ("openai-chat", "gpt-4.1", {}),
+    ("openai-chat", "unheard-of", {}),
+    (
+        "openai-chat",
+        "Qwen/Qwen3-32B",
+        {"enable_thinking": False, "chat_template_kwargs": {"enable_thinking": False}},
+    ),
+    ("openai-chat", "qwen3-coder-plus", {}),
+    ("gemini", "gemini-2.5-flash", {"reasoning_effort": "none"}),
+    ("gemini", "gemini-2.5-pro", {"reasoning_effort": "low"}),
+    ("gemini", "gemini-3-flash-preview", {"reasoning_effort": "minimal"}),
+    ("gemini", "gemini-3-pro-preview", {"reasoning_effort": "low"}),
+    ("gemini", "gemini-2.0-flash", {}),
+    ("openrouter", "openai/gpt-5", {"reasoning": {"effort": "minimal"}}),
+    ("openrouter", "qwen/qwen3-235b-a22b", {"reasoning": {"enabled": False}}),
+    ("openrouter", "anthropic/claude-sonnet-4.5", {}),
+    ("ollama", "qwen3:8b", {"reasoning_effort": "none"}),
+    ("ollama", "gpt-oss:20b", {"reasoning_effort": "low"}),
+    ("ollama", "llama3.2", {}),
+    ("groq", "qwen/qwen3-32b", {"reasoning_effort": "none"}),
+    ("llamacpp", "Qwen3-8B-Q4_K_M.gguf", {"chat_template_kwargs": {"enable_thinking": False}}),
+    ("vllm", "zai-org/GLM-4.6", {"chat_template_kwargs": {"enable_thinking": False}}),
+    ("mistral", "magistral-medium-latest", {}),
+    ("deepseek", "deepseek-chat", {"thinking": {"type": "disabled"}}),
+]
+
+
+@pytest.mark.covers("R298")
+@pytest.mark.parametrize(("preset", "model", "said"), OFF)
+async def test_a_model_that_would_think_of_itself_is_told_not_to(
+    preset: str, model: str, said: dict[str, Any], server: ModelServer
+) -> None:
+    variable = {"openai-chat": "OPENAI"}.get(preset, preset.upper())
+    server.play(HI)
+    async with registry(environment={f"{variable}_BASE_URL": server.url}) as models:
+        await ask(models, model_request(model=f"{preset}/{model}", thinking="off"))
+    body = server.requests[-1].json
+    words = ("reasoning_effort", "reasoning", "enable_thinking", "chat_template_kwargs", "thinking")
+    assert {word: body[word] for word in words if word in body} == said
+
+
 @pytest.mark.covers("W129")
 @pytest.mark.parametrize(
     ("preset", "thinking", "tokens"),

@@ -164,6 +164,18 @@ CALLS = {
         answer(item_added(call_item()), _more('{"path'), item_done(call_item(A))),
         ONE,
     ),
+    "arguments of which the middle was lost": (
+        answer(item_added(call_item()), _more('{"pa'), _more('a"}'), item_done(call_item(A))),
+        ONE,
+    ),
+    "arguments that only the last event has as they are": (
+        answer(item_added(call_item()), _more('{"pa'), _more('a"}'), output=[call_item(A)]),
+        ONE,
+    ),
+    "arguments of another call than that which was done": (
+        answer(item_added(call_item()), _more(B), _done(ARGUMENTS, arguments=A), item_done(call_item(A))),
+        ONE,
+    ),
     "W61 interleaved": (
         answer(
             item_added(call_item()),
@@ -244,6 +256,10 @@ ENDS = {
     "data after DONE": (
         typed_body(HI) + b"data: [DONE]\n\n" + answer(text_delta("!", index=1)),
         Seen("Hi", end="incompleteStream"),
+    ),
+    "a vague error before a precise end": (
+        typed_body(HI, {"type": "error", "message": "x"}, _failed(code="rate_limit_exceeded", message="y")),
+        Seen("Hi", end="rateLimit"),
     ),
     "W64 failed": (typed_body(HI, _failed(code="server_error", message="x")), Seen("Hi", end="serverError")),
     "W64 W168 failed for its size": (

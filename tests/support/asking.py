@@ -29,6 +29,7 @@ from pilothouse_agent.kernel.request import (
     Purpose,
     StreamEvent,
     ThinkingLevel,
+    ToolArguments,
     ToolSpec,
 )
 from pilothouse_agent.models.connection import Timeouts
@@ -153,14 +154,18 @@ def seen(events: list[StreamEvent]) -> Seen:
     assert [*dict.fromkeys(delta.block for delta in deltas)] == sorted({delta.block for delta in deltas})
     calls = [delta for delta in deltas if delta.kind == "toolCall"]
     blocks = dict.fromkeys(delta.block for delta in calls)
+    whole = {event.block: event.text for event in events if isinstance(event, ToolArguments)}
     return Seen(
         said(events),
         said(events, "thinking"),
-        tuple(_call([delta for delta in calls if delta.block == block]) for block in blocks),
+        tuple(
+            _call([delta for delta in calls if delta.block == block], whole.get(block)) for block in blocks
+        ),
         end.stop_reason if isinstance(end, Finished) else end.error.kind,
         end.usage,
     )
 
 
-def _call(deltas: list[Delta]) -> Call:
-    return deltas[0].call_id or "", deltas[0].tool_name or "", said(deltas, "toolCall")
+def _call(deltas: list[Delta], whole: str | None) -> Call:
+    text = said(deltas, "toolCall") if whole is None else whole
+    return deltas[0].call_id or "", deltas[0].tool_name or "", text

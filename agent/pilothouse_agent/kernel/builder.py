@@ -9,7 +9,7 @@ from pilothouse_agent.kernel.arguments import complete_arguments, parse_argument
 from pilothouse_agent.kernel.events import DeltaKind, MessageUpdate
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import AssistantBlock, TextBlock, ThinkingBlock, ToolCall
-from pilothouse_agent.kernel.request import Delta, ThinkingData, ToolExtra
+from pilothouse_agent.kernel.request import Delta, ThinkingData, ToolArguments, ToolExtra
 
 __all__ = ["MessageBuilder"]
 
@@ -68,7 +68,11 @@ class MessageBuilder:
             self.message_id, "toolCall", block.index, delta.text, block.call_id, block.name or None
         )
 
-    def add_data(self, item: ThinkingData | ToolExtra) -> None:
+    def add_data(self, item: ThinkingData | ToolArguments | ToolExtra) -> None:
+        if isinstance(item, ToolArguments):
+            if item.block in self._blocks:
+                self._blocks[item.block].parts = [item.text]
+            return
         if isinstance(item, ToolExtra):
             if item.block in self._blocks:
                 self._blocks[item.block].extra = item.extra

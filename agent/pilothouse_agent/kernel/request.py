@@ -22,6 +22,7 @@ __all__ = [
     "StreamEvent",
     "ThinkingData",
     "ThinkingLevel",
+    "ToolArguments",
     "ToolExtra",
     "ToolSpec",
 ]
@@ -103,6 +104,13 @@ class ToolExtra:
     extra: JsonObject
 
 
+class ToolArguments(NamedTuple):
+    """All of a call's arguments, in place of what has come of them: some of that was lost or wrong."""
+
+    block: int
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Finished:
     """The terminal event of a good answer. `pause` asks for one more request."""
@@ -121,5 +129,5 @@ class Failed:
     usage: Usage | None = None
 
 
-StreamEvent: TypeAlias = Delta | ThinkingData | ToolExtra | Notice | Finished | Failed
+StreamEvent: TypeAlias = Delta | ThinkingData | ToolArguments | ToolExtra | Notice | Finished | Failed
 """A notice is for the user, and no part of the answer."""

@@ -9,7 +9,7 @@ import orjson
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.messages import ErrorInfo, Usage
-from pilothouse_agent.kernel.request import Delta, Failed, Finished, StreamEvent
+from pilothouse_agent.kernel.request import Delta, Failed, Finished, StreamEvent, ToolArguments
 from pilothouse_agent.models.error_body import read_bytes
 from pilothouse_agent.models.errors import Source, own_error, stream_error
 from pilothouse_agent.models.sse import BARE, SseEvent, SseReader
@@ -21,6 +21,7 @@ _DONE = b"[DONE]"
 _LARGEST = 64 << 20
 """Bytes without an end of an event; nothing that is an answer is as large."""
 _FIELDS = (b"", b"event", b"data", b"id", b"retry")
+_VAGUE = ("serverError", "unknown")
 _CODES = ("code", "status", "status_code", "statusCode", "type")
 
 
@@ -30,6 +31,8 @@ class AnswerReader(ABC):
     def __init__(self, source: Source) -> None:
         self.done = False
         """Nothing that follows counts."""
+        self.closing = False
+        """It may be all: what follows, if anything does, comes at once."""
         self._source = source
         self._usage: Usage | None = None
         self._error: ErrorInfo | None = None
@@ -47,7 +50,7 @@ class AnswerReader(ABC):
         events = self._sse.feed(piece)
         for event in events:
             if not self.done:
-                self._read(event)
+                self._read_before_the_end(event)
         self._pending = 0 if events else self._pending + len(piece)
         if self._pending > _LARGEST and not self.done:
             text = f"{self._source.name} sent {_LARGEST >> 20} MB without an end of an event."
@@ -96,8 +99,11 @@ class AnswerReader(ABC):
         for event in events:
             if isinstance(event, Delta):
                 self._put(event)
-            else:
-                self._out.append(event)
+                continue
+            if isinstance(event, ToolArguments):
+                self._halves.pop(event.block, None)
+                event = event._replace(text=well_formed(event.text))
+            self._out.append(event)
 
     def _new_block(self) -> int:
         self._blocks += 1
@@ -113,12 +119,22 @@ class AnswerReader(ABC):
         self._stop(stream_error(self._source, value))
 
     def _stop(self, error: ErrorInfo) -> None:
-        self._error = self._error or error
-        self.done = True
+        """An error says less than one behind it where it does not say what went wrong."""
+        if self._error is None or (self._error.kind in _VAGUE and error.kind not in _VAGUE):
+            self._error = error
+        self.closing = True
+        self.done = self._error.kind not in _VAGUE
 
     def _taken(self) -> list[StreamEvent]:
         out, self._out = self._out, []
         return out
+
+    def _read_before_the_end(self, event: SseEvent) -> None:
+        """Behind an error, only another one counts."""
+        failed, count = self._error is not None, len(self._out)
+        self._read(event)
+        if failed:
+            del self._out[count:]
 
     def _read(self, event: SseEvent, *, cut: bool = False) -> None:
         if event.name == BARE:

@@ -16,28 +16,39 @@ from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
 from pilothouse_agent.models.anthropic_blocks import anthropic_pieces, text_block
 from pilothouse_agent.models.anthropic_models import BUDGETS, EFFORTS, output_limit, thinking_style
 from pilothouse_agent.models.anthropic_turns import AnthropicTurns, marked
+from pilothouse_agent.models.concessions import Concession, is_conceded
 from pilothouse_agent.models.continuation import Continuation, LastMade
 from pilothouse_agent.models.history import SettledHistory
 from pilothouse_agent.models.image_refusals import NO_IMAGES, TOO_MANY_IMAGES, WirePlace
 from pilothouse_agent.models.legal import ToolNames, legal_name
-from pilothouse_agent.models.model_traits import ModelTraits
+from pilothouse_agent.models.model_traits import ModelTraits, rough_tokens
+from pilothouse_agent.models.own_thoughts import goes_back
 from pilothouse_agent.models.schemas import object_schema
 from pilothouse_agent.models.sight import Sight
 from pilothouse_agent.models.wire_json import encode
 
 __all__ = ["CONCESSIONS", "AnthropicRequests"]
 
-CONCESSIONS: Mapping[str, re.Pattern[str]] = {
-    "thoughts": re.compile(r"signature.{0,40}thinking|thinking.{0,80}cannot be modified", re.IGNORECASE),
-    "budget": re.compile(
-        r"thinking\.type.{0,10}enabled.{0,40}not supported|use .{0,20}adaptive", re.IGNORECASE
+CONCESSIONS: Mapping[str, Concession] = {
+    "thoughts": Concession(
+        re.compile(r"signature.{0,40}thinking|thinking.{0,80}cannot be modified", re.IGNORECASE),
+        "does not take the earlier thinking of its model back; it is left out.",
+        of_past=True,
     ),
-    "adaptive": re.compile(r"adaptive.{0,40}not (?:supported|available)|output_config", re.IGNORECASE),
-    "thinking": re.compile(r"\bthinking\b.{0,40}(?:not supported|not support|permitted)", re.IGNORECASE),
-    "output": re.compile(r"max_tokens: \d+ > (\d+)"),
-    "cache marks": re.compile(r"cache_control"),
-    "images": NO_IMAGES,
-    "image count": TOO_MANY_IMAGES,
+    "budget": Concession(
+        re.compile(r"thinking\.type.{0,10}enabled.{0,40}not supported|use .{0,20}adaptive", re.IGNORECASE)
+    ),
+    "adaptive": Concession(
+        re.compile(r"adaptive.{0,40}not (?:supported|available)|output_config", re.IGNORECASE), by_level=True
+    ),
+    "thinking": Concession(
+        re.compile(r"\bthinking\b.{0,40}(?:not supported|not support|permitted)", re.IGNORECASE),
+        "does not think as it is asked to; it is not asked any more.",
+    ),
+    "output": Concession(re.compile(r"max_tokens: \d+ > (\d+)")),
+    "cache marks": Concession(re.compile(r"cache_control")),
+    "images": Concession(NO_IMAGES, "does not take images; notes stand in their places."),
+    "image count": Concession(TOO_MANY_IMAGES, "does not take so many images; the newest are sent."),
 }
 """What is left out, or asked for otherwise, after a server has refused it in such words."""
 
@@ -70,12 +81,13 @@ class AnthropicRequests:
         """`model` is the name on the wire."""
         traits, conceded = traits or ModelTraits(), conceded or {}
         turns = self._turns(request, traits, conceded)
-        most = _output(model, traits, conceded, turns.tokens)
+        tools = self._tools.of(request.tools)
+        told = turns.tokens + rough_tokens(request.system.encode(), *tools)
+        most = _output(model, traits, conceded, told)
         options: JsonObject = {"max_tokens": most, "stream": True}
         if traits.thinking:
             options.update(_thinking(request, model, most, conceded, turns))
         marks = "cache marks" not in conceded
-        tools = self._tools.of(request.tools)
         if not tools and turns.tools:
             # Calls in the history need their tools; these may not be called any more.
             tools = [_stub(name) for name in sorted(turns.tools)]
@@ -107,8 +119,8 @@ class AnthropicRequests:
     def _turns(
         self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]
     ) -> AnthropicTurns:
-        back = None if "thoughts" in conceded else request.model
         history = self._history.settled(request.messages)
+        back = goes_back(request.model, history, conceded)
         pieces = self._sight.of(history, traits, conceded)
         return self._written.of(history, (back, pieces), lambda: AnthropicTurns(pieces, back))
 
@@ -117,7 +129,7 @@ def _output(model: str, traits: ModelTraits, conceded: Mapping[str, str], tokens
     """As much as the model takes and the window has room for."""
     most = traits.limits.max_output or output_limit(model)
     most = min(most, traits.output_cap or most, int(conceded.get("output", most)))
-    return max(traits.fitting(most, tokens), 1)
+    return max(traits.fitting(most, tokens, conceded), 1)
 
 
 def _thinking(
@@ -126,7 +138,7 @@ def _thinking(
     style = thinking_style(model)
     if "budget" in conceded:
         style = "adaptive"
-    if "adaptive" in conceded:
+    if is_conceded("adaptive", request.thinking, conceded):
         style = "budget" if "budget" not in conceded else "none"
     if request.thinking == "off" or style == "none" or "thinking" in conceded:
         return {}

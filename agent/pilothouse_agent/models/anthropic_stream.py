@@ -176,6 +176,7 @@ class AnthropicStream(AnswerReader):
         reason = delta.get("stop_reason") if isinstance(delta, dict) else None
         if isinstance(reason, str) and reason:
             self._reason = reason
+            self.closing = True
         self._count(event.get("usage"))
 
     def _message_stop(self, event: JsonObject) -> None:

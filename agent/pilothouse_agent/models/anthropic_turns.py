@@ -5,6 +5,7 @@ from __future__ import annotations
 from pilothouse_agent.kernel.messages import AssistantMessage, ModelMessage, RefusedBlock, ToolResultMessage
 from pilothouse_agent.models.anthropic_blocks import AnthropicPiece, text_block
 from pilothouse_agent.models.image_refusals import WirePlace, refused_block, sent_blocks
+from pilothouse_agent.models.own_thoughts import Back
 from pilothouse_agent.models.sight import PiecesOf
 
 __all__ = ["AnthropicTurns", "marked"]
@@ -42,8 +43,7 @@ class _Turn:
 class AnthropicTurns:
     """Of one history for one model, written message by message."""
 
-    def __init__(self, pieces: PiecesOf[AnthropicPiece], back: str | None) -> None:
-        """`back`: the model whose own thinking goes back."""
+    def __init__(self, pieces: PiecesOf[AnthropicPiece], back: Back) -> None:
         self.tokens = 0
         """A rough size."""
         self.tools = set[str]()
@@ -67,7 +67,7 @@ class AnthropicTurns:
         piece = self._pieces.of(message)
         self.tokens += piece.tokens
         self.tools.update(piece.tools)
-        blocks = piece.own if piece.own and piece.model == self._back else piece.plain
+        blocks = piece.own if self._back.wants(message, piece.model) and piece.own else piece.plain
         if not blocks:
             return
         if not self._turns and piece.role == "assistant":

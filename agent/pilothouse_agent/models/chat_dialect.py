@@ -17,6 +17,10 @@ class ChatDialect:
     system_role: Literal["system", "developer"] = "system"
     thinking_field: Literal["reasoning_effort", "reasoning", "none"] = "reasoning_effort"
     """How a thinking level is asked for: as a word, as `{"reasoning": {"effort": …}}`, or not at all."""
+    thinking_off: Literal["both", "template", "effort"] = "both"
+    """How models that think of themselves are told not to: by `chat_template_kwargs`, by the effort
+    `none`, or by `enable_thinking` and the first together, since servers differ.
+    """
     thinking_switch: bool = False
     """Its models think unless told not to: `{"thinking": {"type": "disabled"}}`, or enabled, goes along."""
     reasoning_back: Literal["as it came", "always", "never"] = "as it came"
@@ -31,5 +35,7 @@ class ChatDialect:
     """reduced: no references, no unions of types, only the keywords that Gemini knows."""
     usage_option: bool = True
     """Takes `stream_options`."""
+    cache_marks: Literal["none", "claude"] = "none"
+    """claude: requests to models of that name have marks for the prompt cache of their maker."""
     states_cost: bool = False
     """`cost` in the usage of its answers is what was charged for them, in US dollars."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from pilothouse_agent.kernel.messages import (
+    AssistantMessage,
     ImageBlock,
     ModelMessage,
     RefusedBlock,
@@ -14,11 +15,16 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.transcript import estimate_tokens
 from pilothouse_agent.models.chat_dialect import ChatDialect
+from pilothouse_agent.models.chat_marks import marked, turn_ends
 from pilothouse_agent.models.image_refusals import WirePlace, refused_block, sent_blocks
+from pilothouse_agent.models.own_thoughts import Back
 from pilothouse_agent.models.sight import PiecesOf
 from pilothouse_agent.models.wire_json import encode
 
-__all__ = ["ChatLines", "ChatPiece"]
+__all__ = ["ChatLines", "ChatPiece", "Reasoning"]
+
+Reasoning: TypeAlias = Literal["as written", "wanted", "unwanted"]
+"""Whether `reasoning_content` stands beside every answer, whoever gave it, or beside none."""
 
 _BEGIN = encode({"role": "user", "content": "(The conversation begins with your answer.)"})
 _CONTINUE = encode({"role": "user", "content": "Go on."})
@@ -38,31 +44,45 @@ class ChatPiece(NamedTuple):
     """Parts of a tool result that only a user message may carry, joined with commas."""
     signed: bytes = b""
     """`plain` for models that refuse calls without a signature, where it has calls."""
+    thoughts: str = ""
+    """What the model thought, whoever it was."""
 
 
 class ChatLines:
     """Of one history for one model, written message by message."""
 
-    def __init__(self, dialect: ChatDialect, pieces: PiecesOf[ChatPiece], model: str) -> None:
+    def __init__(
+        self, dialect: ChatDialect, pieces: PiecesOf[ChatPiece], back: Back, reasoning: Reasoning
+    ) -> None:
         self.tokens = 0
         """A rough size."""
         self._dialect = dialect
         self._pieces = pieces
-        self._model = model
-        self._signs = _SIGNED.search(model) is not None
+        self._back = back
+        self._reasoning: Reasoning = reasoning
+        self._signs = _SIGNED.search(back.model) is not None
         self._lines: list[bytes] = []
         self._made_of: list[tuple[ModelMessage, ...]] = []
         """The messages that each line was made of."""
-        self._last = ""
-        """The role of the last line."""
+        self._roles: list[str] = []
         self._images: list[bytes] = []
         """Of the tool results that the lines end with."""
         self._seen: list[ModelMessage] = []
         """These tool results."""
 
-    def all(self) -> list[bytes]:
-        """The lines of a whole request but for the system message."""
-        return [*self._lines, *self._ending()]
+    def all(self, *, marks: bool = False) -> list[bytes]:
+        """The lines of a whole request but for the system message, with marks for the prompt cache or not."""
+        ending = self._ending()
+        lines = [*self._lines, *ending]
+        if marks:
+            for index in turn_ends([*self._roles, *["user"] * len(ending)]):
+                lines[index] = marked(lines[index])
+        return lines
+
+    @property
+    def _last(self) -> str:
+        """The role of the last line."""
+        return self._roles[-1] if self._roles else ""
 
     def add(self, message: ModelMessage) -> None:
         piece = self._pieces.of(message)
@@ -76,10 +96,7 @@ class ChatLines:
         if self._images:
             self._add("user", _image_message(self._images), *self._seen)
             self._images, self._seen = [], []
-        wire = piece.signed if piece.signed and self._signs else piece.plain
-        if piece.own and piece.model == self._model:
-            wire = piece.own
-        if wire:
+        if wire := self._wire(piece, message):
             self._add("user" if isinstance(message, UserMessage) else "assistant", wire, message)
 
     def refused(self, place: WirePlace) -> RefusedBlock:
@@ -92,16 +109,25 @@ class ChatLines:
         sent += [block for content in results for block in content if isinstance(block, ImageBlock)]
         return refused_block(messages, sent, place.parts[0] if place.parts else None)
 
-    def _add(self, role: str, line: bytes, *made_of: ModelMessage) -> None:
-        before = self._before(role)
-        self._lines += [*before, line]
-        self._made_of += [*[()] * len(before), made_of]
-        self._last = role
+    def _wire(self, piece: ChatPiece, message: ModelMessage) -> bytes:
+        wire = piece.signed if piece.signed and self._signs else piece.plain
+        if piece.own and self._back.wants(message, piece.model) and self._reasoning != "unwanted":
+            wire = piece.own
+        if self._reasoning == "wanted" and isinstance(message, AssistantMessage) and wire:
+            return with_reasoning(wire, piece.thoughts)
+        return wire
 
-    def _before(self, role: str) -> list[bytes]:
+    def _add(self, role: str, line: bytes, *made_of: ModelMessage) -> None:
         if role == "assistant" and not self._last:
-            return [_BEGIN]
-        return [_NOTED] if role == "user" and self._needs_answer() else []
+            self._put("user", _BEGIN)
+        elif role == "user" and self._needs_answer():
+            self._put("assistant", _NOTED)
+        self._put(role, line, *made_of)
+
+    def _put(self, role: str, line: bytes, *made_of: ModelMessage) -> None:
+        self._lines.append(line)
+        self._made_of.append(made_of)
+        self._roles.append(role)
 
     def _needs_answer(self) -> bool:
         if self._last == "tool":
@@ -111,8 +137,16 @@ class ChatLines:
     def _ending(self) -> list[bytes]:
         """What this request needs behind the history, and the next one will not."""
         if self._images:
-            return [*self._before("user"), _image_message(self._images)]
+            before = [_NOTED] if self._needs_answer() else []
+            return [*before, _image_message(self._images)]
         return [_CONTINUE] if self._last in ("assistant", "") else []
+
+
+def with_reasoning(line: bytes, thoughts: str) -> bytes:
+    """An answer with its thinking beside it; a blank where there was none, since nothing does not count."""
+    if b'"reasoning_content":' in line:
+        return line.replace(b'"reasoning_content":""', b'"reasoning_content":" "')
+    return b'%b,"reasoning_content":%b}' % (line[:-1], encode(thoughts or " "))
 
 
 def _image_message(images: list[bytes]) -> bytes:

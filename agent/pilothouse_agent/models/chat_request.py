@@ -21,33 +21,68 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.request import ModelRequest, ThinkingLevel, ToolSpec
 from pilothouse_agent.models.chat_dialect import ChatDialect
-from pilothouse_agent.models.chat_lines import ChatLines, ChatPiece
+from pilothouse_agent.models.chat_lines import ChatLines, ChatPiece, Reasoning
+from pilothouse_agent.models.chat_marks import marked
 from pilothouse_agent.models.chat_stream import ORIGIN
 from pilothouse_agent.models.chat_turns import Neighbours
+from pilothouse_agent.models.concessions import Concession, is_conceded
 from pilothouse_agent.models.continuation import Continuation, LastMade
 from pilothouse_agent.models.history import SettledHistory
 from pilothouse_agent.models.image_refusals import NO_IMAGES, TOO_MANY_IMAGES, WirePlace, sent_blocks
 from pilothouse_agent.models.image_type import image_type
 from pilothouse_agent.models.legal import ToolNames, digest, legal_arguments, legal_name
-from pilothouse_agent.models.model_traits import ModelTraits
+from pilothouse_agent.models.model_traits import ModelTraits, rough_tokens
+from pilothouse_agent.models.own_thoughts import goes_back
 from pilothouse_agent.models.pieces import Pieces
 from pilothouse_agent.models.schemas import object_schema, reduced_schema
 from pilothouse_agent.models.sight import Sight
+from pilothouse_agent.models.thinking_off import thinking_off
 from pilothouse_agent.models.wire_json import encode
 
 __all__ = ["CONCESSIONS", "ChatRequests"]
 
-CONCESSIONS: Mapping[str, re.Pattern[str]] = {
-    "usage": re.compile(r"stream_options"),
-    "token field": re.compile(
-        r"\bmax_(?:completion_)?tokens\b.{0,80}(?:support|permitted|recogni)", re.IGNORECASE
+CONCESSIONS: Mapping[str, Concession] = {
+    "usage": Concession(re.compile(r"stream_options")),
+    "token field": Concession(
+        re.compile(r"\bmax_(?:completion_)?tokens\b.{0,80}(?:support|permitted|recogni)", re.IGNORECASE)
     ),
-    "thinking": re.compile(
-        r"reasoning_effort|unknown name .reasoning.|\bthinking\.type\b|not support.{0,20}\bthinking",
-        re.IGNORECASE,
+    "reasoning wanted": Concession(
+        re.compile(
+            r"reasoning_content.{0,60}(?:missing|required|must be (?:passed|provided|present|included))"
+            r"|(?:missing|must include|requires?).{0,20}reasoning_content",
+            re.IGNORECASE,
+        )
     ),
-    "images": NO_IMAGES,
-    "image count": TOO_MANY_IMAGES,
+    "reasoning unwanted": Concession(
+        re.compile(
+            r"reasoning_content.{0,60}(?:not (?:allowed|permitted|supported)|unexpected|forbidden|extra)"
+            r"|(?:unknown|unexpected|extra|unsupported|unrecognized).{0,40}reasoning_content",
+            re.IGNORECASE,
+        )
+    ),
+    "thoughts": Concession(
+        re.compile(
+            r"signature.{0,40}(?:thinking|reasoning)|thinking.{0,80}cannot be modified|reasoning_details"
+            r"|(?:invalid|corrupt\w*|expired).{0,20}(?:thought|thinking|reasoning)"
+            r"|thought.?signature.{0,40}(?:not valid|invalid|corrupt)|encrypted.{0,80}(?:verif|decrypt)",
+            re.IGNORECASE,
+        ),
+        "does not take the earlier thinking of its model back; it is left out.",
+        of_past=True,
+    ),
+    "thinking": Concession(
+        re.compile(
+            r"reasoning_effort|unknown name .reasoning.|\bthinking\.type\b|not support.{0,20}\bthinking"
+            r"|enable_thinking|chat_template_kwargs|(?:thinking|reasoning) (?:level|budget|effort)"
+            r"|(?:reasoning|thinking) (?:is mandatory|cannot be disabled)",
+            re.IGNORECASE,
+        ),
+        "does not think as it is asked to; it decides for itself.",
+        by_level=True,
+    ),
+    "cache marks": Concession(re.compile(r"cache_control")),
+    "images": Concession(NO_IMAGES, "does not take images; notes stand in their places."),
+    "image count": Concession(TOO_MANY_IMAGES, "does not take so many images; the newest are sent."),
 }
 """What is left out after a server has refused it in such words."""
 
@@ -88,17 +123,21 @@ class ChatRequests:
         traits, conceded = traits or ModelTraits(), conceded or {}
         tools = self._tools.of(request.tools)
         lines = self._lines(request, traits, conceded)
+        marks = self._marks(model) and "cache marks" not in conceded
         system = [self._system.of(request.system)] if request.system else []
+        tokens = lines.tokens + rough_tokens(*system, tools)
+        if marks:
+            system = [marked(line) for line in system]
         return b"".join(
             (
                 b'{"model":',
                 encode(model),
                 b',"messages":[',
-                b",".join([*system, *lines.all()]),
+                b",".join([*system, *lines.all(marks=marks)]),
                 b"]",
                 b',"tools":' + tools if tools else b"",
                 b",",
-                encode(self._options(request, traits, conceded, lines.tokens))[1:],
+                encode(self._options(request, model, traits, conceded, tokens))[1:],
             )
         )
 
@@ -117,10 +156,18 @@ class ChatRequests:
         lines = self._lines(request, traits or ModelTraits(), conceded or {})
         return lines.refused(place._replace(message=place.message - bool(request.system)))
 
+    def _marks(self, model: str) -> bool:
+        return self._dialect.cache_marks == "claude" and "claude" in model
+
     def _options(
-        self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str], tokens: int
+        self,
+        request: ModelRequest,
+        model: str,
+        traits: ModelTraits,
+        conceded: Mapping[str, str],
+        tokens: int,
     ) -> JsonObject:
-        """`tokens`: a rough size of the history."""
+        """`tokens`: a rough size of all that the model is told."""
         dialect = self._dialect
         options: JsonObject = {"stream": True}
         if dialect.usage_option and "usage" not in conceded:
@@ -129,14 +176,16 @@ class ChatRequests:
             fields = ("max_tokens", "max_completion_tokens")
             other = fields[dialect.token_field == "max_tokens"]
             options[other if "token field" in conceded else dialect.token_field] = traits.fitting(
-                traits.output_cap, tokens
+                traits.output_cap, tokens, conceded
             )
-        if traits.thinking and "thinking" not in conceded:
-            options |= self._thinking(request.thinking)
+        if traits.thinking and not is_conceded("thinking", request.thinking, conceded):
+            options |= self._thinking(request.thinking, model)
         return options
 
-    def _thinking(self, level: ThinkingLevel) -> JsonObject:
+    def _thinking(self, level: ThinkingLevel, model: str) -> JsonObject:
         dialect = self._dialect
+        if level == "off" and not dialect.thinking_switch:
+            return thinking_off(model, dialect)
         options: JsonObject = {}
         if dialect.thinking_switch:
             options["thinking"] = {"type": "disabled" if level == "off" else "enabled"}
@@ -151,8 +200,11 @@ class ChatRequests:
         if self._dialect.alternating:
             history = self._neighbours.merged([message for message in history if _says(message)])
         pieces = self._sight.of(history, traits, conceded)
+        back, reasoning = goes_back(request.model, history, conceded), _reasoning(conceded)
         return self._written.of(
-            history, (request.model, pieces), lambda: ChatLines(self._dialect, pieces, request.model)
+            history,
+            (back, pieces, reasoning),
+            lambda: ChatLines(self._dialect, pieces, back, reasoning),
         )
 
     def _system_message(self, text: str) -> bytes:
@@ -207,13 +259,13 @@ class _Writer:
             wire["reasoning_content"] = _thoughts(message)
         if calls:
             wire["tool_calls"] = [self._call(call) for call in calls]
-        model, signed = _maker(message), self._signed(wire)
+        model, signed, thoughts = _maker(message), self._signed(wire), _thoughts(message)
         if model is None:
-            return ChatPiece(encode(wire), signed=signed)
+            return ChatPiece(encode(wire), signed=signed, thoughts=thoughts)
         own = {**wire, **self._thinking(message)}
         if calls:
             own["tool_calls"] = [{**self._call(call), **_extra(call)} for call in calls]
-        return ChatPiece(encode(wire), encode(own), model, signed=signed)
+        return ChatPiece(encode(wire), encode(own), model, signed=signed, thoughts=thoughts)
 
     def _signed(self, wire: JsonObject) -> bytes:
         """With the words that Google has for calls of other models in the place of a signature."""
@@ -257,6 +309,12 @@ class _Writer:
         if self._dialect.nine_letter_ids:
             return call_id if _NINE_LETTERS.match(call_id) else _nine_letters(call_id)
         return call_id if 0 < len(call_id) <= _LONGEST_ID else f"call_{digest(call_id)[:24]}"
+
+
+def _reasoning(conceded: Mapping[str, str]) -> Reasoning:
+    if "reasoning wanted" in conceded:
+        return "wanted"
+    return "unwanted" if "reasoning unwanted" in conceded else "as written"
 
 
 def _says(message: ModelMessage) -> bool:

@@ -96,7 +96,7 @@ class ChatStream(AnswerReader):
         if isinstance(reason, str) and reason:
             # Where there are two, one that says more than a plain stop counts.
             self._reason = reason if ending(self._reason) == "stop" else self._reason
-            self._ended = True
+            self._ended = self.closing = True
         if usage := choice.get("usage"):
             self._count(usage)
         if error := choice.get("error"):

@@ -43,6 +43,8 @@ class Timeouts:
     connect: float = 15.0
     idle: float = 120.0
     """The longest silence: before the first byte, and between any two. Comments break it."""
+    rest: float = 2.0
+    """For what may come behind the end of an answer: its usage, or an error that says more."""
 
 
 class RequestFailed(Exception):

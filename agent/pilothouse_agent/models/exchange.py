@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
-import re
+import math
 import traceback
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import replace
 
 from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.messages import ErrorInfo
-from pilothouse_agent.kernel.request import Failed, StreamEvent
+from pilothouse_agent.kernel.request import Failed, ModelRequest, StreamEvent
 from pilothouse_agent.models.answer_reader import AnswerReader
-from pilothouse_agent.models.concessions import Concessions
+from pilothouse_agent.models.concessions import Concession, Concessions
 from pilothouse_agent.models.connection import Body, Connection, RequestFailed, Timeouts
 from pilothouse_agent.models.errors import Source, own_error
+from pilothouse_agent.models.output_room import room_left
 from pilothouse_agent.models.server_settings import ServerSettings
 
 __all__ = ["Exchange"]
@@ -28,6 +30,9 @@ Read = Callable[[Source], AnswerReader]
 Locate = Callable[[ErrorInfo, Mapping[str, str]], ErrorInfo]
 """Says which block of the request a refusal is about, if it is about one; given what has been conceded."""
 
+_TOO_LONG = ("contextOverflow", "invalidRequest")
+_LEAST_ROOM = 1_024
+"""Tokens; an answer with less is not worth it, and the conversation has to be shortened."""
 _COMMON = {"content-type": "application/json", "accept-encoding": "identity"}
 
 
@@ -40,46 +45,50 @@ class Exchange:
         *,
         headers: Mapping[str, str],
         timeouts: Timeouts | None,
-        concessions: Mapping[str, re.Pattern[str]],
+        concessions: Mapping[str, Concession],
     ) -> None:
         self._source = settings.source
         self._problem = settings.problem()
         self._headers = {**_COMMON, **headers, **settings.headers}
+        self._timeouts = timeouts or Timeouts()
         self._concessions = Concessions(concessions)
         if self._problem is None:
-            self._connection = Connection(self._source, settings.url, timeouts or Timeouts())
+            self._connection = Connection(self._source, settings.url, self._timeouts)
 
     async def stream(
-        self, model: str, write: Write, read: Read, locate: Locate
+        self, request: ModelRequest, write: Write, read: Read, locate: Locate
     ) -> AsyncGenerator[StreamEvent]:
         """Ends with exactly one terminal event; raises nothing but the cancellation of its reader."""
         if self._problem is not None:
             yield Failed(self._problem)
             return
         answer: AnswerReader | None = None
+        told: list[str] = []
         try:
             async with contextlib.AsyncExitStack() as stack:
-                body = await self._post(model, write, stack)
+                body = await self._post(request, write, stack, told)
                 for problem in self._taken_problems():
                     yield Notice("warning", problem, "network")
+                for text in told:
+                    yield Notice("warning", text, "conceded")
                 answer = read(replace(self._source, request_id=body.request_id))
-                async for piece in body:
-                    for event in answer.feed(piece):
-                        yield event
-                    if answer.done:
-                        await body.drain()
-                        break
+                async with contextlib.aclosing(_pieces(body, answer, self._timeouts.rest)) as pieces:
+                    async for piece in pieces:
+                        for event in answer.feed(piece):
+                            yield event
+                if answer.done:
+                    await body.drain()
             ending = answer.end()
         except RequestFailed as failure:
             ending: list[StreamEvent] = answer.end(failure.error) if answer else [Failed(failure.error)]
         except Exception as error:
-            told = self._source.redacted("".join(traceback.format_exception(error)))
-            logger.error("%s failed on something unforeseen\n%s", self._source.name, told)
+            text = self._source.redacted("".join(traceback.format_exception(error)))
+            logger.error("%s failed on something unforeseen\n%s", self._source.name, text)
             text = f"{self._source.name} failed on something unforeseen: {type(error).__name__}."
             ending = [Failed(own_error(self._source, "unknown", text))]
         for event in ending:
             if isinstance(event, Failed):
-                event = replace(event, error=locate(event.error, self._concessions.to(model)))
+                event = replace(event, error=locate(event.error, self._concessions.to(request)))
             yield event
 
     async def warm(self) -> None:
@@ -94,12 +103,38 @@ class Exchange:
         taken, self._connection.problems = self._connection.problems, []
         return taken
 
-    async def _post(self, model: str, write: Write, stack: contextlib.AsyncExitStack) -> Body:
-        """A refusal of something that can be left out is heeded, and the request sent again without it."""
+    async def _post(
+        self, request: ModelRequest, write: Write, stack: contextlib.AsyncExitStack, told: list[str]
+    ) -> Body:
+        """A refusal of something that can be left out is heeded, and the request sent again without it.
+
+        What the user should know of it is added to `told`.
+        """
+        room: dict[str, str] = {}
         while True:
-            content = write(self._concessions.to(model))
+            content = write({**self._concessions.to(request), **room})
             try:
                 return await stack.enter_async_context(self._connection.post(content, self._headers))
             except RequestFailed as failure:
-                if not self._concessions.learn(model, failure.error):
+                error = failure.error
+                left = room_left(error.message) if error.kind in _TOO_LONG and not room else None
+                if left is not None and left >= _LEAST_ROOM:
+                    room["room"] = str(left)
+                elif (learnt := self._concessions.learn(request, error)) is None:
                     raise
+                elif learnt.told:
+                    told.append(f"{self._source.name} {learnt.told}")
+
+
+async def _pieces(body: Body, answer: AnswerReader, rest: float) -> AsyncGenerator[bytes]:
+    """Until the answer is whole; once it may be, `rest` seconds are left for what is behind."""
+    pieces, end = aiter(body), math.inf
+    while not answer.done:
+        if answer.closing and end == math.inf:
+            end = asyncio.get_running_loop().time() + rest
+        try:
+            async with asyncio.timeout_at(end if end < math.inf else None):
+                piece = await anext(pieces)
+        except (StopAsyncIteration, TimeoutError):
+            return
+        yield piece

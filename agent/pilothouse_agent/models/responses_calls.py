@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
-from pilothouse_agent.kernel.request import Delta, StreamEvent, ToolExtra
+from pilothouse_agent.kernel.request import Delta, StreamEvent, ToolArguments, ToolExtra
 from pilothouse_agent.models.answer_reader import kept, word
 from pilothouse_agent.models.legal import own_name
 from pilothouse_agent.models.wire_json import encode
@@ -61,9 +61,18 @@ class ResponsesCalls:
         return [Delta("toolCall", call.block, text, call.id, call.name)]
 
     def whole(self, index: int, arguments: JsonValue) -> list[StreamEvent]:
-        """All of the arguments, of which only what has not come piece by piece is taken."""
-        text, heard = _text(arguments), "".join(self._call(index).heard)
-        return self.more(index, text[len(heard) :]) if text.startswith(heard) else []
+        """All of the arguments, of which only what has not come piece by piece is taken.
+
+        Where they are not what the pieces make, some of these were lost: the whole counts.
+        """
+        call, text = self._call(index), _text(arguments)
+        heard = "".join(call.heard)
+        if text.startswith(heard):
+            return self.more(index, text[len(heard) :])
+        if not text:
+            return []
+        call.heard = [text]
+        return [ToolArguments(call.block, text)] if call.block is not None else []
 
     def finish(self, index: int, item: JsonObject) -> list[StreamEvent]:
         """The item as it ended."""

@@ -26,6 +26,7 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
 from pilothouse_agent.kernel.transcript import estimate_tokens
+from pilothouse_agent.models.concessions import Concession, is_conceded
 from pilothouse_agent.models.continuation import Continuation, LastMade
 from pilothouse_agent.models.history import SettledHistory
 from pilothouse_agent.models.image_refusals import (
@@ -37,7 +38,8 @@ from pilothouse_agent.models.image_refusals import (
 )
 from pilothouse_agent.models.image_type import image_type
 from pilothouse_agent.models.legal import ToolNames, digest, legal_arguments, legal_name
-from pilothouse_agent.models.model_traits import ModelTraits
+from pilothouse_agent.models.model_traits import ModelTraits, rough_tokens
+from pilothouse_agent.models.own_thoughts import Back, goes_back
 from pilothouse_agent.models.pieces import Pieces
 from pilothouse_agent.models.responses_models import effort, reasons
 from pilothouse_agent.models.responses_stream import ORIGIN
@@ -47,17 +49,28 @@ from pilothouse_agent.models.wire_json import encode
 
 __all__ = ["CONCESSIONS", "ResponsesRequests"]
 
-CONCESSIONS: Mapping[str, re.Pattern[str]] = {
-    "thoughts": re.compile(
-        r"encrypted content.{0,200}(?:verif|decrypt|invalid)|type 'reasoning' was provided|item with id 'rs_",
-        re.IGNORECASE | re.DOTALL,
+CONCESSIONS: Mapping[str, Concession] = {
+    "thoughts": Concession(
+        re.compile(
+            r"encrypted content.{0,200}(?:verif|decrypt|invalid)|type 'reasoning' was provided"
+            r"|item with id 'rs_",
+            re.IGNORECASE | re.DOTALL,
+        ),
+        "does not take the earlier thinking of its model back; it is left out.",
+        of_past=True,
     ),
-    "encrypted": re.compile(r"encrypted content is not supported|encrypted_content", re.IGNORECASE),
-    "summary": re.compile(r"reasoning\.summary|reasoning summar", re.IGNORECASE),
-    "effort": re.compile(r"reasoning\.effort|\breasoning\b.{0,40}support", re.IGNORECASE),
-    "cache key": re.compile(r"prompt_cache_key"),
-    "images": NO_IMAGES,
-    "image count": TOO_MANY_IMAGES,
+    "encrypted": Concession(
+        re.compile(r"encrypted content is not supported|encrypted_content", re.IGNORECASE)
+    ),
+    "summary": Concession(re.compile(r"reasoning\.summary|reasoning summar", re.IGNORECASE)),
+    "effort": Concession(
+        re.compile(r"reasoning\.effort|\breasoning\b.{0,40}support", re.IGNORECASE),
+        "does not think as it is asked to; it decides for itself.",
+        by_level=True,
+    ),
+    "cache key": Concession(re.compile(r"prompt_cache_key")),
+    "images": Concession(NO_IMAGES, "does not take images; notes stand in their places."),
+    "image count": Concession(TOO_MANY_IMAGES, "does not take so many images; the newest are sent."),
 }
 """What is left out after a server has refused it in such words."""
 
@@ -116,7 +129,7 @@ class ResponsesRequests:
                 b"]",
                 b',"tools":' + tools if tools else b"",
                 b",",
-                encode(_options(request, model, traits, conceded, items.tokens))[1:],
+                encode(_options(request, model, traits, conceded, items.tokens + rough_tokens(tools)))[1:],
             )
         )
 
@@ -132,8 +145,8 @@ class ResponsesRequests:
         return self._items(request, traits or ModelTraits(), conceded or {}).refused(place)
 
     def _items(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> _Items:
-        back = request.model if "thoughts" not in conceded else None
         history = self._history.settled(request.messages)
+        back = goes_back(request.model, history, conceded)
         pieces = self._sight.of(history, traits, conceded)
         return self._written.of(history, (back, pieces), lambda: _Items(pieces, back))
 
@@ -141,8 +154,7 @@ class ResponsesRequests:
 class _Items:
     """Of one history for one model, written message by message."""
 
-    def __init__(self, pieces: PiecesOf[_Piece], back: str | None) -> None:
-        """`back`: the model whose own thinking goes back."""
+    def __init__(self, pieces: PiecesOf[_Piece], back: Back) -> None:
         self.tokens = 0
         """A rough size."""
         self._pieces = pieces
@@ -156,7 +168,7 @@ class _Items:
     def add(self, message: ModelMessage) -> None:
         piece = self._pieces.of(message)
         self.tokens += estimate_tokens(message)
-        is_own = bool(piece.own) and piece.model == self._back
+        is_own = bool(piece.own) and self._back.wants(message, piece.model)
         wire = piece.own if is_own else piece.plain
         if wire:
             self._items.append(wire)
@@ -194,20 +206,22 @@ def _tools_json(tools: tuple[ToolSpec, ...]) -> bytes:
 def _options(
     request: ModelRequest, model: str, traits: ModelTraits, conceded: Mapping[str, str], tokens: int
 ) -> JsonObject:
-    """`tokens`: a rough size of the history."""
+    """`tokens`: a rough size of the history and the tools."""
     options: JsonObject = {"stream": True, "store": False}
     if request.system:
         options["instructions"] = request.system
     if "cache key" not in conceded:
         options["prompt_cache_key"] = request.session_id[:_LONGEST_CACHE_KEY]
     if traits.output_cap is not None:
-        options["max_output_tokens"] = traits.fitting(traits.output_cap, tokens)
+        options["max_output_tokens"] = traits.fitting(
+            traits.output_cap, tokens + rough_tokens(request.system.encode()), conceded
+        )
     if not traits.thinking or not reasons(model):
         return options
     if "encrypted" not in conceded:
         options["include"] = ["reasoning.encrypted_content"]
     reasoning: JsonObject = {}
-    if "effort" not in conceded and (word := effort(model, request.thinking)):
+    if not is_conceded("effort", request.thinking, conceded) and (word := effort(model, request.thinking)):
         reasoning["effort"] = word
     if "summary" not in conceded and request.thinking != "off":
         reasoning["summary"] = "auto"

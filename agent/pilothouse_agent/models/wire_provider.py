@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from typing import Protocol
@@ -10,6 +9,7 @@ from typing import Protocol
 from pilothouse_agent.kernel.messages import ErrorInfo, RefusedBlock
 from pilothouse_agent.kernel.request import ModelLimits, ModelRequest, StreamEvent, ToolSpec
 from pilothouse_agent.models.answer_reader import AnswerReader
+from pilothouse_agent.models.concessions import Concession
 from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.errors import Source
 from pilothouse_agent.models.exchange import Exchange
@@ -59,7 +59,7 @@ class WireProvider:
         reader: ReaderMaker,
         *,
         headers: Mapping[str, str],
-        concessions: Mapping[str, re.Pattern[str]],
+        concessions: Mapping[str, Concession],
         timeouts: Timeouts | None,
         traits: TraitsOf,
     ) -> None:
@@ -84,7 +84,7 @@ class WireProvider:
             refused = self._writer.refused(request, place, traits=traits, conceded=conceded)
             return replace(error, refused=refused)
 
-        return self._exchange.stream(request.model, write, read, located)
+        return self._exchange.stream(request, write, read, located)
 
     def limits(self, model: str) -> ModelLimits:
         return self._traits(model).limits
