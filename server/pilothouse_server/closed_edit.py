@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from pilothouse_agent.files.same_text import same_but_last_end, with_lf
 from pilothouse_agent.files.uris import path_to_uri
 from pilothouse_agent.kernel.ports import FileChange
 from pilothouse_server.disk_look import look_at
 from pilothouse_server.positions import Encoding
-from pilothouse_server.text_edits import same_but_last_end, text_edits
+from pilothouse_server.text_edits import text_edits
 
 __all__ = ["closed_edit", "is_on_disk", "plain", "puts_text"]
 
@@ -54,8 +55,7 @@ def is_on_disk(change: FileChange) -> bool:
 
 
 def plain(text: str | None) -> str:
-    """Any kind of line end as LF, since editors tell a document's in their own way."""
-    return (text or "").replace("\r\n", "\n")
+    return with_lf(text or "")
 
 
 def _is_gone(path: str) -> bool:

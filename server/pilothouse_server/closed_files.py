@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from pilothouse_agent.files.closed_files import Intended
 from pilothouse_agent.files.in_flight import outlast
+from pilothouse_agent.files.same_text import same_but_last_end, same_text
 from pilothouse_agent.kernel.events import FileChangeKind
 from pilothouse_agent.kernel.ports import FileChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
@@ -22,13 +23,12 @@ from pilothouse_agent.session.settings import ClosedFiles as Route
 from pilothouse_server.clients import ClientProfile
 from pilothouse_server.closed_edit import closed_edit, is_on_disk, plain, puts_text
 from pilothouse_server.closed_request import ClosedRequest
-from pilothouse_server.disk_look import LOOK_LIMIT, look_at, same_text
+from pilothouse_server.disk_look import LOOK_LIMIT, look_at
 from pilothouse_server.document import Document
 from pilothouse_server.documents import Documents
 from pilothouse_server.edit_request import Limits, Outcome
 from pilothouse_server.protocol import ClientFeatures
 from pilothouse_server.saving import ask_to_save
-from pilothouse_server.text_edits import same_but_last_end
 from pilothouse_server.transport.rpc import Rpc
 
 __all__ = ["NOT_DECLARED", "EditorClosedFiles", "kinds_taken"]

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
+from pilothouse_agent.files.same_text import same_but_last_end
 from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_agent.kernel.ports import FileChange
 from pilothouse_server import method_names as names
@@ -16,7 +17,6 @@ from pilothouse_server.document import Document, DocumentEvent
 from pilothouse_server.documents import Documents
 from pilothouse_server.edit_request import Answer, Limits, Outcome, answer_of, unlike
 from pilothouse_server.edit_traces import stands
-from pilothouse_server.text_edits import same_but_last_end
 from pilothouse_server.transport.rpc import Rpc
 
 __all__ = ["ClosedRequest"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pilothouse_agent.files.spelling import real_path
 
-__all__ = ["LOOK_LIMIT", "DiskLook", "look_at", "same_text"]
+__all__ = ["LOOK_LIMIT", "DiskLook", "look_at"]
 
 LOOK_LIMIT = 5.0
 """Seconds for a look at the disk, which may be a network's."""
@@ -33,15 +33,6 @@ def look_at(path: str) -> DiskLook:
         return DiskLook(real, decode(Disk().load(real).data, real).text)
     except (OSError, ValueError, ToolError):
         return DiskLook(_real_or_same(path), None, os.path.lexists(path))
-
-
-def same_text(document: str, on_disk: str) -> bool:
-    """Whether an editor would call it saved: line ends and the end of the last line are its own affair."""
-    return document == on_disk or _plain(document) == _plain(on_disk)
-
-
-def _plain(text: str) -> str:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n")
 
 
 def _real_or_same(path: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Literal, TypeAlias
 
+from pilothouse_agent.files.same_text import same_but_last_end
 from pilothouse_server.document_uris import path_of
 from pilothouse_server.line_text import LineText, OutsideText
 from pilothouse_server.listeners import Listeners
@@ -139,7 +140,7 @@ class Document:
         self._tell("closed")
 
     def _compare(self, whole: str) -> None:
-        if self._lost or whole == self.text or _differs_by_line_end(whole, self.text):
+        if self._lost or same_but_last_end(whole, self.text):
             self._take_whole(whole)
         else:
             self._lost = "the text that the editor saved is not the one that its changes make"
@@ -165,9 +166,3 @@ class Document:
         stirred, self._stirred = self._stirred, asyncio.Event()
         stirred.set()
         self._listeners.tell(self, event)
-
-
-def _differs_by_line_end(one: str, other: str) -> bool:
-    """Whether just one of them ends its last line, as some editors do in saving."""
-    longer, shorter = (one, other) if len(one) > len(other) else (other, one)
-    return longer in (shorter + "\n", shorter + "\r\n")

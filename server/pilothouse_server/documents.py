@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pilothouse_agent.files.file_key import file_key
-from pilothouse_server.disk_look import same_text
+from pilothouse_agent.files.same_text import same_text
 from pilothouse_server.disk_looks import DiskLooks
 from pilothouse_server.document import Document, DocumentEvent, DocumentListener
 from pilothouse_server.document_uris import uri_key

@@ -8,12 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
+from pilothouse_agent.files.same_text import same_but_last_end
 from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_server import method_names as names
 from pilothouse_server.clients import USUAL, ClientProfile
 from pilothouse_server.document import Document, DocumentEvent
 from pilothouse_server.edit_traces import is_absent, stands
-from pilothouse_server.text_edits import TextEdit, same_but_last_end, workspace_edit
+from pilothouse_server.text_edits import TextEdit, workspace_edit
 from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
 
 __all__ = ["Answer", "EditRequest", "Limits", "Outcome", "answer_of", "unlike"]

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pilothouse_agent.files.closed_files import ClosedFiles
+from pilothouse_agent.files.same_text import same_text
 from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
 from pilothouse_server import method_names as names
 from pilothouse_server.clients import USUAL, ClientProfile
-from pilothouse_server.disk_look import same_text
 from pilothouse_server.document import Document
 from pilothouse_server.documents import Documents
 from pilothouse_server.edit_request import EditRequest, Limits, Outcome

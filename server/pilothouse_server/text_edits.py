@@ -16,7 +16,6 @@ __all__ = [
     "Splice",
     "TextEdit",
     "in_own_line_ends",
-    "same_but_last_end",
     "splices",
     "text_edits",
     "workspace_edit",
@@ -86,15 +85,6 @@ def _line_ends(text: str) -> set[str]:
     both = text.count("\r\n")
     found = {"\r\n": both, "\n": text.count("\n") - both, "\r": text.count("\r") - both}
     return {end for end, count in found.items() if count}
-
-
-def same_but_last_end(one: str, other: str) -> bool:
-    """Whether two texts differ at most in that one of them ends its last line."""
-    return one == other or _last_open(one) == _last_open(other)
-
-
-def _last_open(text: str) -> str:
-    return text.removesuffix("\n").removesuffix("\r")
 
 
 def splices(old: str, new: str) -> Iterator[Splice]:

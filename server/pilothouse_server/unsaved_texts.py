@@ -6,9 +6,9 @@ import logging
 import os
 from pathlib import PurePath
 
+from pilothouse_agent.files.same_text import same_text
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.ports import FileChange
-from pilothouse_server.disk_look import same_text
 from pilothouse_server.document import Document
 from pilothouse_server.documents import Documents
 from pilothouse_server.saving import ask_to_save

@@ -22,6 +22,12 @@ TEXTS = st.text("ab\n", max_size=12)
         pytest.param("a\nB\nc\nd\ne\n", "a\nX\nc\nd\ne\n", None, id="the same line"),
         pytest.param("a\nB\nc\nd\ne\n", "a\nb\nC\nd\ne\n", None, id="lines that touch"),
         pytest.param("x\n" + BASE, "y\n" + BASE, None, id="two lines at one place"),
+        pytest.param("a\nB\nc\nd\ne\n", "a\nx\nb\nc\nd\ne\n", None, id="a line made above a changed one"),
+        pytest.param("a\nB\nc\nd\ne\n", "a\nb\nx\nc\nd\ne\n", None, id="a line made below a changed one"),
+        pytest.param(
+            "a\nB\nc\nd\ne\n", "a\nb\nc\nx\nd\ne\n", "a\nB\nc\nx\nd\ne\n", id="a line made a line away"
+        ),
+        pytest.param("a\nc\nd\ne\n", "a\nb\nx\nc\nd\ne\n", None, id="a line made where one was taken out"),
         pytest.param("a\nb\nc\nd\ne", "A\nb\nc\nd\ne\n", "A\nb\nc\nd\ne", id="the end of the last line"),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 from pilothouse_agent.files.disk import Disk, Gate, Loaded
 from pilothouse_agent.files.disk_files import DiskFiles
 from pilothouse_agent.files.queue import WriteQueue
+from pilothouse_agent.files.recorder import Remains
 from pilothouse_agent.kernel.abort import Aborted
 from pilothouse_agent.kernel.ports import FileChange, FileText
 from pilothouse_agent.kernel.tooling import ToolError
@@ -195,3 +196,48 @@ async def test_a_file_in_doubt_is_read_again_before_anything_changes_it(
     files.note_read(await files.read(str(path)), 1, 1)
     await files.write(str(path), "x", scope)
     assert path.read_text() == "x"
+
+
+class SlowRecorder:
+    """Keeps changes when it is let go."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.let_go = asyncio.Event()
+        self.kept: list[FileChange] = []
+
+    async def foretell(self, change: FileChange, call_id: str) -> None:
+        await self._keep(change)
+
+    async def record(self, change: FileChange, call_id: str, remains: Remains | None) -> None:
+        await self._keep(change)
+
+    async def _keep(self, change: FileChange) -> None:
+        self.begun.set()
+        await self.let_go.wait()
+        self.kept.append(change)
+
+
+@pytest.mark.covers("F4")
+@pytest.mark.parametrize("kind", ["edit", "write", "move", "delete"])
+async def test_a_change_is_recorded_although_its_call_is_cancelled(
+    queue: WriteQueue, scope: RecordingContext, path: Path, kind: str
+) -> None:
+    recorder = SlowRecorder()
+    files = DiskFiles(queue, recorder=recorder)
+    calls = {
+        "edit": files.edit(str(path), to_late, scope),
+        "write": files.write(f"{path}2", "new", scope),
+        "move": files.move(str(path), f"{path}2", scope),
+        "delete": files.delete(str(path), scope),
+    }
+    call = asyncio.create_task(calls.pop(kind))
+    for other in calls.values():
+        other.close()
+    await asyncio.wait_for(recorder.begun.wait(), 5)
+    call.cancel()
+    await asyncio.sleep(0)
+    assert len(queue) > 0
+    recorder.let_go.set()
+    assert [await asyncio.wait_for(call, 5)] == recorder.kept
+    assert (call.cancelling(), len(queue)) == (1, 0)

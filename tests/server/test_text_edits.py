@@ -13,7 +13,6 @@ from pilothouse_server.positions import Encoding, Position
 from pilothouse_server.text_edits import (
     TextEdit,
     in_own_line_ends,
-    same_but_last_end,
     text_edits,
     workspace_edit,
 )
@@ -141,9 +140,3 @@ def test_the_workspace_edit_is_one_document_by_its_own_name_with_a_version_that_
 )
 def test_new_text_takes_the_line_ends_of_its_document(text: str, like: str, expected: str) -> None:
     assert in_own_line_ends(text, like) == expected
-
-
-def test_the_end_of_the_last_line_may_differ_and_nothing_else() -> None:
-    assert [
-        same_but_last_end("a\nb", other) for other in ("a\nb\n", "a\nb\r\n", "a\nb", "a\nb\n\n", "a")
-    ] == [*(True, True, True, False, False)]

@@ -36,9 +36,12 @@ class Undoing:
     def __init__(self) -> None:
         self.begun = asyncio.Event()
         self.may_end = asyncio.Event()
+        self.fails = False
 
     async def __call__(self, run_id: str | None = None, *, merge: bool = False) -> Rewound:
         self.begun.set()
+        if self.fails:
+            raise KeyError(run_id)
         await self.may_end.wait()
         return BACK
 
@@ -76,6 +79,21 @@ async def test_a_prompt_and_a_second_undo_are_refused_while_one_is_going_on() ->
     undo.may_end.set()
 
     assert await soon(first) == BACK
+    assert (await soon(session.prompt(block("go")).result)).text == "ok"
+
+
+async def test_an_undo_that_ends_badly_frees_the_session() -> None:
+    undo = Undoing()
+    session = session_of(bench(says("ok")), undo)
+    cancelled = asyncio.create_task(session.rewind())
+    await soon(undo.begun.wait())
+    cancelled.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await soon(cancelled)
+    undo.fails = True
+    with pytest.raises(KeyError):
+        await session.rewind("no-such")
+
     assert (await soon(session.prompt(block("go")).result)).text == "ok"
 
 

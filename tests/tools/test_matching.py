@@ -236,3 +236,24 @@ def test_lines_that_an_edit_does_not_name_stay_as_they_are(
     assert new_text.startswith(head)
     assert new_text.endswith(rest)
     assert "NEW" in new_text[len(head) : len(new_text) - len(rest)]
+
+
+@pytest.mark.parametrize(
+    ("edits", "after"),
+    [
+        ((("b\n", "B\n"), ("c\n", "x\nc\n")), "a\nB\nx\nc\n"),
+        ((("c\n", "x\nc\n"), ("b\n", "B\n")), "a\nB\nx\nc\n"),
+        ((("b\n", "b\nx\n"), ("c\n", "C\n")), "a\nb\nx\nC\n"),
+        ((("b\n", "b\nx\n"), ("c\n", "y\nc\n")), "a\nb\nx\ny\nc\n"),
+        ((("b", "b!"), ("\nc", "\n+c")), "a\nb!\n+c\n"),
+    ],
+)
+def test_an_insertion_next_to_an_edit_is_made_in_its_place(
+    edits: tuple[tuple[str, str], ...], after: str
+) -> None:
+    assert edited("a\nb\nc\n", *edits) == after
+
+
+def test_an_insertion_within_an_edit_is_refused() -> None:
+    told = refusal("a\nb\nc\n", Edit("a\nb\n", "A\nB\n"), Edit("b\n", "x\nb\n"))
+    assert told == "Edits 1 and 2 overlap in line 2 of a.py. Make them one edit. Nothing was changed."

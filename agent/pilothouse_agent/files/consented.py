@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pilothouse_agent.files.diff import diff_file
+from pilothouse_agent.files.same_text import with_lf
 from pilothouse_agent.kernel.ports import Consent, FileText, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import FileDiff
 
@@ -40,6 +41,6 @@ def refuse_unshown(path: str, text: str | None, scope: WriteScope) -> None:
     if consent is None or text is None:
         return
     # An editor may have told, and so shown, a text with other line ends than its file has.
-    diff, *others = (diff_file(path, each, None) for each in (text, text.replace("\r\n", "\n")))
+    diff, *others = (diff_file(path, each, None) for each in (text, with_lf(text)))
     if diff.hunks and not any(map(consent.covers, (diff, *others))):
         raise NotShown(consent, diff)

@@ -14,6 +14,7 @@ from pilothouse_agent.files.disk_texts import Check, DiskTexts, Rewriting
 from pilothouse_agent.files.disk_threads import in_thread
 from pilothouse_agent.files.lines import line_end_of
 from pilothouse_agent.files.recorder import Remains
+from pilothouse_agent.files.same_text import same_but_last_end
 from pilothouse_agent.kernel.events import FileChangeKind
 from pilothouse_agent.kernel.ports import FileChange, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
@@ -120,7 +121,7 @@ def _survives(path: str, rewriting: Rewriting) -> bool:
     if (after.encoding, after.bom) != ("utf-8", b"") or not all(map(_is_utf_8, data)):
         return False
     old_text = before.text if before else ""
-    if old_text.removesuffix("\n") == after.text.removesuffix("\n"):
+    if same_but_last_end(old_text, after.text):
         # An end of the last line is the editor's own affair; a new empty file has nothing to be lost.
         return before is None and not after.text and _is_free(path)
     if not _same_line_ends(old_text, after.text):

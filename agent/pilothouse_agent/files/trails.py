@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pilothouse_agent.files.journal import Entry
 from pilothouse_agent.files.merge import merge
 from pilothouse_agent.files.recorder import Remains
+from pilothouse_agent.files.same_text import same_but_last_end
 
 __all__ = ["Changed", "Standing", "Trail", "trails"]
 
@@ -90,7 +91,7 @@ def _unmodified(now: Standing, step: Entry) -> Standing:
         return replace(now, text=before)
     if now.text == before:
         return now  # it was foretold and not made, or undone by others
-    if _differs_by_end(now.text, after):
+    if same_but_last_end(now.text, after):
         # The editor ends the last line in its own way, as many do in saving.
         return replace(now, text=before.removesuffix("\n") + "\n" * now.text.endswith("\n"))
     merged = merge(after, now.text, before)
@@ -101,7 +102,7 @@ def _unmodified(now: Standing, step: Entry) -> Standing:
 
 def _uncreated(now: Standing, step: Entry) -> Standing:
     after = step.change.after or ""
-    if now.exists and (now.text is None or (now.text != after and not _differs_by_end(now.text, after))):
+    if now.exists and (now.text is None or not same_but_last_end(now.text, after)):
         raise Changed("it was made by the run and has been changed since")
     return Standing(exists=False, merged=now.merged)
 
@@ -121,7 +122,3 @@ def _unmoved(now: Standing, step: Entry) -> Standing:
 
 
 _BACK = {"modify": _unmodified, "create": _uncreated, "delete": _undeleted, "rename": _unmoved}
-
-
-def _differs_by_end(one: str, other: str) -> bool:
-    return one != other and one.removesuffix("\n") == other.removesuffix("\n")
