@@ -42,6 +42,7 @@ from pilothouse_server.prompt_note import prompt_note
 from pilothouse_server.session_files import SessionFiles
 from pilothouse_server.session_models import SessionModels
 from pilothouse_server.transport.rpc import Rpc
+from pilothouse_server.workspace_folders import FoldersChange
 
 __all__ = ["Sessions", "mode_named"]
 
@@ -55,6 +56,10 @@ class _Open:
     """With the keys this session may use."""
     stream: EventStream
     progress: RunProgress
+    places: tuple[str, ...]
+    """The folders it works in, as they were given."""
+    in_window: bool = False
+    """It works in one of the window's folders, and follows those."""
     told_of_route: bool = False
 
 
@@ -104,6 +109,7 @@ class Sessions:
         )
         self._undo = asyncio.Lock()
         self._open: dict[str, _Open] = {}
+        editor.folders.watch(self._folders_changed)
         self._closing: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -156,7 +162,7 @@ class Sessions:
         chosen, approver = self._models.chosen(model), self._approver(session_id, by_commands=by_commands)
         approval_mode = mode_named(mode) or self.settings.mode
 
-        def make() -> tuple[AgentSession, ModelRegistry, list[str]]:
+        def make() -> tuple[AgentSession, ModelRegistry, tuple[str, ...], list[str]]:
             places = self._places(cwd, folders)
             trusted = is_trusted(places, self.settings.trust_folders)
             models, problems = self._models.in_folder(places[0]) if trusted else (self.models, [])
@@ -179,9 +185,10 @@ class Sessions:
                 open_files=self.files.open_files,
                 extras=partial(self._extras.of_session, session_id),
             )
-            return session, models, [*problems, *complaints]
+            return session, models, places, [*problems, *complaints]
 
-        session, models, complaints = await asyncio.to_thread(make)
+        before = self._editor.folders.paths
+        session, models, places, complaints = await asyncio.to_thread(make)
         if self._closed:
             await session.close(0)
             raise fault(protocol.SHUTTING_DOWN, "The server is shutting down.")
@@ -192,7 +199,8 @@ class Sessions:
             session.agent.subscribe(Bridge(stream, self._rpc.outbox, each_delta=each))
         if self._client.can("window", "workDoneProgress"):
             session.agent.subscribe(progress)
-        self._open[session_id] = _Open(session, models, stream, progress)
+        self._open[session_id] = _Open(session, models, stream, progress, places)
+        self._follow(self._open[session_id], FoldersChange.between(before, self._editor.folders.paths))
         models.warm_up(chosen)
         _complain(session, [*self.complaints, *complaints])
         self._tell_route(self._open[session_id])
@@ -280,6 +288,22 @@ class Sessions:
         if self.files.miss_their_setting and not entry.told_of_route:
             entry.told_of_route = True
             entry.session.agent.notify(Notice("warning", NOT_DECLARED, "settings"))
+
+    def _folders_changed(self, change: FoldersChange) -> None:
+        for entry in self._open.values():
+            self._follow(entry, change)
+
+    def _follow(self, entry: _Open, change: FoldersChange) -> None:
+        """A session that works in one of the window's folders has those that come and go too."""
+        known = {*self._editor.folders.paths, *change.removed}
+        entry.in_window = entry.in_window or entry.places[0] in known
+        left = tuple(place for place in entry.places if place not in change.removed)
+        places = tuple(dict.fromkeys((*left, *change.added)))
+        folders = entry.session.folders
+        if not entry.in_window or folders is None or places == entry.places:
+            return
+        entry.places = places
+        folders.follow(places, trusts=self.settings.trust_folders)
 
     def _places(self, cwd: str | None, folders: Sequence[str]) -> tuple[str, ...]:
         """The session's folders: those asked for, else the workspace's."""

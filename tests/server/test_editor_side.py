@@ -11,7 +11,7 @@ from pilothouse_server import method_names as names
 from pilothouse_server.editor_side import EditorSide
 from pilothouse_server.transport.rpc import METHOD_NOT_FOUND, RequestFault
 from pilothouse_server.watched_files import DiskChange
-from pilothouse_server.workspace_folders import WorkspaceFolders
+from pilothouse_server.workspace_folders import FoldersChange, WorkspaceFolders
 
 Json: TypeAlias = dict[str, Any]
 
@@ -28,7 +28,7 @@ def folder_event(*, added: list[Any], removed: list[Any]) -> Json:
 
 @pytest.mark.covers("R058")
 async def test_folders_keep_their_order_and_are_compared_by_path(editor: EditorSide) -> None:
-    told: list[tuple[str, ...]] = []
+    told: list[FoldersChange] = []
     stop = editor.folders.watch(told.append)
     one, three = {"uri": "file:///ws/%6Fne"}, {"uri": "file:///ws/100%25"}
     before = editor.folders.paths
@@ -37,7 +37,7 @@ async def test_folders_keep_their_order_and_are_compared_by_path(editor: EditorS
     editor.notification(names.FOLDERS_CHANGED, folder_event(added=[one], removed=[]))
 
     assert before == ("/ws/one", "/ws/two")
-    assert told == [("/ws/two", "/ws/100%")]
+    assert told == [FoldersChange(removed=("/ws/one",), added=("/ws/100%",))]
     assert editor.folders.paths == ("/ws/two", "/ws/100%", "/ws/one")
 
 

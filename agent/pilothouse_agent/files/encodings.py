@@ -28,6 +28,10 @@ class DeclaredEncodings:
         self._rules = list((globs or {}).items())
         self._editor = editor
 
+    def follow(self, folders: Sequence[str]) -> None:
+        """Other folders count from now on."""
+        self._folders = tuple(folders)
+
     def of(self, path: str) -> Declared | None:
         """`path` is absolute and real. Raises nothing."""
         named = self._editor(path) if self._editor is not None else None

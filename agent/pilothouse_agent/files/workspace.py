@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 
 from pilothouse_agent.files.spelling import real_path
@@ -14,19 +14,39 @@ __all__ = ["Workspace"]
 
 
 class Workspace:
-    """One or more folders; the first is the working folder. Paths are strings, absolute and real.
+    """The working folder and those that are open. Paths are strings, absolute and real.
 
     Its methods look at the disk, briefly; where that may hang, call them in a thread.
     """
 
     def __init__(self, folders: Sequence[str | Path]) -> None:
-        self.folders = tuple(real_path(str(folder)) for folder in folders)
-        given = [os.path.abspath(folder) for folder in folders]
-        self._given = dict(zip(self.folders, given, strict=True))
+        """The first one is the working folder, which never changes."""
+        self._given = self.looked_up(folders)
+        self.cwd = next(iter(self._given))
+
+    @staticmethod
+    def looked_up(folders: Sequence[str | Path]) -> dict[str, str]:
+        """Real paths of folders, and how they were given."""
+        return {real_path(str(folder)): os.path.abspath(folder) for folder in folders}
+
+    def take(self, folders: Mapping[str, str]) -> None:
+        """These folders are open from now on, as they were looked up. Does not look at the disk."""
+        self._given = dict(folders)
+
+    def leave_but(self, folders: Sequence[str]) -> None:
+        """Of those that are open only these stay open. Does not look at the disk."""
+        stay = {os.path.abspath(folder) for folder in folders}
+        self._given = {real: given for real, given in self._given.items() if given in stay}
 
     @property
-    def cwd(self) -> str:
-        return self.folders[0]
+    def folders(self) -> tuple[str, ...]:
+        """Those that are open, perhaps none."""
+        return tuple(self._given)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where relative paths are looked for: the working folder, then the others."""
+        return tuple(dict.fromkeys((self.cwd, *self.folders)))
 
     def resolve(self, path: str) -> str:
         """The absolute path meant by the model; symlinks are kept, `..` is folded.
@@ -38,7 +58,7 @@ class Workspace:
         path = _plain(path)
         if os.path.isabs(path):
             return os.path.normpath(path)
-        direct = [_joined(folder, path) for folder in self.folders]
+        direct = [_joined(folder, path) for folder in self.places]
         named = self._named(path)
         found = [candidate for candidate in dict.fromkeys(direct + named) if os.path.lexists(candidate)]
         if len(found) > 1:
@@ -76,12 +96,13 @@ class Workspace:
 
     def _named(self, path: str) -> list[str]:
         """With several folders: what a path means that begins with the name of one of them."""
-        if len(self.folders) == 1:
+        places = self.places
+        if len(places) == 1:
             return []
         parts = PurePath(path).parts
         return [
             _joined(folder, *parts[count:])
-            for folder in self.folders
+            for folder in places
             for count in range(1, len(parts) + 1)
             if PurePath(folder).parts[-count:] == parts[:count]
         ]

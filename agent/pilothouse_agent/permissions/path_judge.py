@@ -15,18 +15,12 @@ __all__ = ["PathJudge"]
 class PathJudge:
     """Paths are absolute and real; nothing here looks at the disk."""
 
-    def __init__(self, rules: Rules, *, folders: Sequence[str], home: str) -> None:
+    def __init__(self, rules: Rules, *, folders: Sequence[str], home: str, cwd: str | None = None) -> None:
+        """`cwd` is the working folder; by default the first of `folders`, which are the workspace."""
         self._rules = rules
         self._folders = tuple(folder.rstrip(os.sep) or os.sep for folder in folders)
-        self._home = home
-
-    @property
-    def cwd(self) -> str:
-        return self._folders[0]
-
-    @property
-    def home(self) -> str:
-        return self._home
+        self.cwd = (folders[0] if cwd is None else cwd).rstrip(os.sep) or os.sep
+        self.home = home
 
     def judge(self, tool: str | None, path: str, *access: Access) -> Finding:
         """A rule allowing the tool counts for plain files of the workspace, one for the path everywhere."""

@@ -35,6 +35,7 @@ def pipeline_from(
     trusted: bool,
     mode: ApprovalMode = ApprovalMode.ASK,
     home: str | None = None,
+    cwd: str | None = None,
 ) -> tuple[Pipeline, list[str]]:
     """The pipeline, and a sentence for everything in the settings that has no effect.
 
@@ -50,6 +51,7 @@ def pipeline_from(
         mode=mode,
         read_only_commands=reader.read_only_commands,
         home=home,
+        cwd=cwd,
     )
     return pipeline, reader.warnings
 

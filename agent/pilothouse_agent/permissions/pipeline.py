@@ -51,11 +51,13 @@ class Pipeline:
         mode: ApprovalMode = ApprovalMode.ASK,
         read_only_commands: bool = False,
         home: str | None = None,
+        cwd: str | None = None,
     ) -> None:
+        """`cwd`: the working folder, by default the first of `folders`."""
         self.mode = mode
         rules = rules or Rules()
         self._rules = rules
-        self._paths = PathJudge(rules, folders=folders, home=home or os.path.expanduser("~"))
+        self._paths = PathJudge(rules, folders=folders, home=home or os.path.expanduser("~"), cwd=cwd)
         self._read_only_commands = read_only_commands
         self._remembered: dict[Hashable, str] = {}
 
@@ -68,6 +70,12 @@ class Pipeline:
     def protected_globs(self) -> tuple[str, ...]:
         """The files that `protects` names, for searches that filter by globs below a workspace folder."""
         return self._paths.protected_globs()
+
+    def follow(self, other: Pipeline) -> None:
+        """Judge as `other` does from now on; the mode, and what was allowed so far, stay."""
+        self._rules, self._paths = other._rules, other._paths
+        self._read_only_commands = other._read_only_commands
+        self.__dict__.pop("_commands", None)
 
     def protects(self, path: str) -> bool:
         """Whether searches have to leave out what this file (real path) holds.

@@ -16,6 +16,7 @@ from pilothouse_agent.kernel.messages import UserBlock
 from pilothouse_agent.kernel.parts import RunChoices, random_id
 from pilothouse_agent.kernel.run import Run, RunResult
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
+from pilothouse_agent.session.open_folders import OpenFolders
 from pilothouse_agent.session.settings import Settings
 
 __all__ = ["AbortOutcome", "AgentSession", "Delivery", "Started", "Undo"]
@@ -82,6 +83,7 @@ class AgentSession:
         release: Callable[[], Awaitable[None]],
         undo: Undo | None = None,
         use_mode: Callable[[ApprovalMode], None] = lambda mode: None,
+        folders: OpenFolders | None = None,
     ) -> None:
         """`release` gives back what the session holds (child processes, connections); `undo` is
         `files.rewind.rewind` for its files; `use_mode` is told the mode of each run before it begins."""
@@ -92,6 +94,7 @@ class AgentSession:
         self.closed = False
         self._release = release
         self._use_mode = use_mode
+        self.folders = folders
         self._undo = undo
         self._undoing = False
         self._noted = ""
@@ -209,7 +212,7 @@ class AgentSession:
         return Delivery(item.queue_id, "prompted", self._begin(_Next(random_id("run"), [item])).run_id)
 
     def _begin(self, coming: _Next) -> Started:
-        if not self.agent.busy:
+        if not self.agent.busy and not (self.folders is not None and self.folders.moving):
             self._run = self._start(coming)
             return Started(self._run.run_id, self._run)
         self._next = coming
@@ -225,6 +228,8 @@ class AgentSession:
 
     async def _start_when_idle(self, pending: _Next) -> None:
         await self.agent.wait_for_idle()
+        if self.folders is not None:
+            await self.folders.settled()
         self._next = None
         self._run = self._start(pending)
         if pending.aborted:

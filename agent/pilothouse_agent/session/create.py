@@ -28,8 +28,10 @@ from pilothouse_agent.kernel.ports import Approver, FilePort, ModelProvider, Too
 from pilothouse_agent.kernel.request import ImageLimits
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.permission_config import pipeline_from
+from pilothouse_agent.permissions.pipeline import Pipeline
 from pilothouse_agent.session.agent_session import AgentSession
 from pilothouse_agent.session.extras import Extras
+from pilothouse_agent.session.open_folders import OpenFolders
 from pilothouse_agent.session.places import changes_file
 from pilothouse_agent.session.prompt import Environment, PromptMaker
 from pilothouse_agent.session.recording import RunRecorder
@@ -90,17 +92,18 @@ def create_session(
     journal = ChangeJournal(changes_file(options.environment, options.session_id))
     recorder = RunRecorder(journal, also=extra.changed)
     held = open_files(workspace) if open_files is not None else None
+    encodings = DeclaredEncodings(
+        workspace.folders,
+        globs={glob: str(name) for glob, name in (settings.files_encodings or {}).items()},
+        editor=held.encoding if held is not None else None,
+    )
     files = DiskFiles(
         queue,
         display=workspace.display,
         write_limit=settings.tools_write_limit,
         open_files=held,
         recorder=recorder,
-        encodings=DeclaredEncodings(
-            workspace.folders,
-            globs={glob: str(name) for glob, name in (settings.files_encodings or {}).items()},
-            editor=held.encoding if held is not None else None,
-        ),
+        encodings=encodings,
     )
     todos = TodoList()
     # Made by the first command that needs it: a process that is killed then leaves nothing behind.
@@ -108,13 +111,9 @@ def create_session(
     environment = child_environment(options.environment)
     shell = Shell(workspace.cwd, environment)
     background = BackgroundProcesses(shell, output)
-    permissions, complaints = pipeline_from(
-        settings.permissions,
-        folders=(*workspace.folders, str(output)),
-        tools=(*TOOL_NAMES, *OPTIONAL_TOOL_NAMES),
-        trusted=options.trusted,
-        mode=options.mode,
-    )
+    judging = partial(_judging, settings, workspace, str(output))
+    permissions, complaints = judging(trusted=options.trusted)
+    permissions.mode = options.mode
     limits = OutputLimits(settings.tools_output_lines, settings.tools_output_bytes)
     bash = BashTool(
         shell,
@@ -167,6 +166,15 @@ def create_session(
         release=release,
         undo=partial(rewind, files, journal),
         use_mode=use_mode,
+        folders=OpenFolders(
+            workspace,
+            permissions,
+            encodings,
+            agent,
+            judging=lambda trusted: judging(trusted=trusted)[0],
+            prompt=partial(_prompt, workspace, settings),
+            trusted=options.trusted,
+        ),
     )
     return session, complaints
 
@@ -177,14 +185,29 @@ def _agent(parts: AgentParts, tools: ToolRegistry, options: SessionOptions, work
         parts,
         model=options.model,
         tools=tools,
-        system_prompt=PromptMaker(
-            Environment(workspace.folders, date.today()), schemas=settings.tools_schemas_in_prompt
-        ),
+        system_prompt=_prompt(workspace, settings),
         thinking=settings.thinking,
     )
     agent.set_queue_mode("steering", settings.queue_steering)
     agent.set_queue_mode("followUp", settings.queue_follow_up)
     return agent
+
+
+def _prompt(workspace: Workspace, settings: Settings) -> PromptMaker:
+    environment = Environment(workspace.places, date.today())
+    return PromptMaker(environment, schemas=settings.tools_schemas_in_prompt)
+
+
+def _judging(
+    settings: Settings, workspace: Workspace, output: str, *, trusted: bool
+) -> tuple[Pipeline, list[str]]:
+    return pipeline_from(
+        settings.permissions,
+        folders=(*workspace.folders, output),
+        tools=(*TOOL_NAMES, *OPTIONAL_TOOL_NAMES),
+        trusted=trusted,
+        cwd=workspace.cwd,
+    )
 
 
 def _file_tools(

@@ -20,7 +20,7 @@ class Environment:
     """Facts fixed for a session, so that the prompt stays the same and providers can cache it."""
 
     folders: tuple[str, ...]
-    """The first is the working folder."""
+    """The first is the working folder, the others are open besides."""
     today: date
 
     def text(self) -> str:

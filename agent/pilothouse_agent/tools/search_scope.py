@@ -68,7 +68,7 @@ class SearchScope:
 def resolved_scope(workspace: Workspace, path: str | None) -> SearchScope:
     """Raises `InvalidArguments` when the path cannot be understood. Blocks."""
     if not path:
-        return SearchScope(workspace, _outermost(workspace.folders), named=False)
+        return SearchScope(workspace, _outermost(workspace.folders or (workspace.cwd,)), named=False)
     try:
         root = workspace.real(path)
         return SearchScope(workspace, (root,), named=True, shown=f" in {workspace.display(root)}")
