@@ -136,6 +136,25 @@ def test_output_that_cannot_be_written_is_one_sentence(command: list[str], tmp_p
     assert (full.returncode, full.stderr) == (1, words)
 
 
+@pytest.mark.covers("R255")
+@pytest.mark.parametrize("view", [[], ["--json"], ["--quiet"]])
+@pytest.mark.parametrize(
+    ("redirection", "why"),
+    [(">/dev/full", "No space left on device"), ("1</dev/null", "Bad file descriptor")],
+)
+def test_an_answer_that_cannot_be_written_is_no_success(
+    view: list[str], redirection: str, why: str, tmp_path: Path
+) -> None:
+    model = play(tmp_path, {"text": "The answer."})
+    command = (*PILOTHOUSE, "run", *view, "--model", model, "Hi")
+    done = ended(*in_shell(redirection, *command), folder=tmp_path)
+
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1,
+        f"pilothouse: standard output cannot be written: {why}",
+    )
+
+
 def test_a_reader_that_leaves_early_needs_no_word(tmp_path: Path) -> None:
     piped = ended("sh", "-c", '"$@" | head -n 1', "sh", *PILOTHOUSE, "schema", folder=tmp_path)
 

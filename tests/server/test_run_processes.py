@@ -211,6 +211,21 @@ def test_a_long_question_is_cut_to_the_terminal_and_a_key_shows_the_rest(
     assert [line for line in whole if line.startswith("  +line ")][-1] == "  +line 299"
 
 
+@pytest.mark.covers("R273")
+def test_what_the_server_has_cut_of_a_question_is_shown_by_the_same_key(
+    command: Command, on_terminal: OnTerminal, tmp_path: Path
+) -> None:
+    steps = "\n".join(f"echo step {n} {'x' * 60}" for n in range(400))
+    terminal = on_terminal(command({"calls": [call("c1", "bash", command=f"{steps}\ntouch made")]}, DONE))
+    terminal.until("›")
+    before = "touch made" in terminal.seen
+    terminal.type("v")
+    terminal.until("›", times=2)
+    terminal.type("n")
+
+    assert (terminal.wait(), before, "touch made" in terminal.seen) == (0, False, True)
+
+
 def test_on_a_terminal_a_stop_behind_a_question_ends_the_run(
     command: Command, on_terminal: OnTerminal
 ) -> None:

@@ -89,10 +89,11 @@ class TerminalApprover:
         return shown
 
     async def _with_reason(self, params: Json) -> Json:
+        typing = self._keyboard.line()
         self._screen.ask(f"  why {self._style.bold(self._style.sign('input'))} ")
         reason = None
         try:
-            reason = await self._keyboard.line()
+            reason = await typing
         finally:
             self._screen.entered() if reason is not None else self._screen.answered(None)
         answer: Json = {"optionId": rejection(params["options"])}

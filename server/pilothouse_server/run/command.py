@@ -7,10 +7,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 
-from pilothouse_server.entry import own_process
-from pilothouse_server.headless import JsonRpcClient
-from pilothouse_server.method_names import EVENT, REQUEST_APPROVAL
+from pilothouse_server.entry import complain, own_process
+from pilothouse_server.headless import JsonRpcClient, RpcError, ServerGone
+from pilothouse_server.method_names import EVENT, PREVIEW, REQUEST_APPROVAL
 from pilothouse_server.run.approval import TerminalApprover
 from pilothouse_server.run.conversation import Conversation
 from pilothouse_server.run.denials import Denials
@@ -24,6 +25,8 @@ from pilothouse_server.run.view import Json, View
 
 __all__ = ["exit_code", "run_prompt"]
 
+_PREVIEW = 10.0
+"""Seconds the server has to show a whole question."""
 _COMPLETED, _ERROR, _STOPPED_EARLY, _INTERRUPTED = 0, 1, 3, 130
 
 
@@ -70,7 +73,9 @@ async def _run(options: RunOptions, server: Sequence[str], environment: Mapping[
         client.on_notification(EVENT, lambda event: (denials.event(event), view.event(event))[1])
         approver = None
         if keyboard is not None and options.approve in ("ask", "edits"):
-            approver = TerminalApprover(streams.screen, streams.style, keyboard)
+            approver = TerminalApprover(
+                streams.screen, streams.style, keyboard, whole=partial(_whole, client)
+            )
             client.on_request(REQUEST_APPROVAL, approver)
         try:
             conversation = Conversation(client, options, stops, view, asks=approver is not None)
@@ -82,6 +87,9 @@ async def _run(options: RunOptions, server: Sequence[str], environment: Mapping[
         finally:
             await client.close()
             await streams.close()
+        if failure := streams.out.failure:
+            complain(f"pilothouse: standard output cannot be written: {failure}")
+            return _ERROR
         return exit_code(result, stops.cause, only_denials=denials.are_all(result))
 
 
@@ -97,6 +105,19 @@ def _view(options: RunOptions, streams: StandardStreams) -> View:
         answer=None if streams.live and streams.shared else streams.answer,
         place=str(options.cwd),
     )
+
+
+async def _whole(client: JsonRpcClient, question: Json) -> Json:
+    """The question with nothing cut; as it is when the server cannot tell more."""
+    try:
+        async with asyncio.timeout(_PREVIEW):
+            return {
+                **question,
+                **await client.request(PREVIEW, {"approvalId": question["approvalId"]}),
+                "cut": False,
+            }
+    except (RpcError, ServerGone, TimeoutError):
+        return question
 
 
 def _keyboard(stack: ExitStack) -> Keyboard | None:

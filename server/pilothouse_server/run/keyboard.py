@@ -7,6 +7,7 @@ import codecs
 import os
 import select
 import signal
+from collections.abc import Awaitable
 from types import TracebackType
 from typing import Any
 
@@ -62,9 +63,12 @@ class Keyboard:
         data = await self._read()
         return None if data in (b"", b"\x04") else data.decode("utf-8", "replace")
 
-    async def line(self) -> str | None:
-        """A line that is seen as it is typed, without its end; None at end of input."""
+    def line(self) -> Awaitable[str | None]:
+        """A line without its end, None at end of input; seen as it is typed, from this call on."""
         self._give_back()
+        return self._line()
+
+    async def _line(self) -> str | None:
         typed = b""
         try:
             while not typed.endswith(b"\n"):

@@ -40,6 +40,12 @@ class Output:
         self._writer.write(data)
 
     @property
+    def failure(self) -> str | None:
+        """What kept it from being written, other than a reader that went away."""
+        error = self._writer.error
+        return None if error is None or isinstance(error, BrokenPipeError) else str(error.strerror or error)
+
+    @property
     def full(self) -> bool:
         if self._writer.unsent > _HIGH_WATER and not self._abandoned:
             self._room.clear()

@@ -32,6 +32,8 @@ class WireWriter:
         self._chunks: list[bytes] = []
         self._unsent = 0
         self._broken = False
+        self.error: OSError | None = None
+        """Why it broke."""
         self._finished = False
         self._thread = threading.Thread(target=self._run, name="wire-writer", daemon=True)
 
@@ -68,7 +70,8 @@ class WireWriter:
             data = b"".join(chunks)
             try:
                 self._write(data)
-            except OSError:
+            except OSError as error:
+                self.error = error
                 self._break()
                 break
             with self._changed:
