@@ -21,16 +21,18 @@ class DiskLook:
     exists: bool = True
 
 
-def look_at(path: str) -> DiskLook:
-    """Raises nothing for whatever stands at the path."""
+def look_at(path: str, encoding: str | None = None) -> DiskLook:
+    """Raises nothing for whatever stands at the path. `encoding` is the editor's word."""
     # The agent's files are loaded by the first look, not with the connection.
     from pilothouse_agent.files.codec import decode
     from pilothouse_agent.files.disk import Disk
+    from pilothouse_agent.files.encodings import DeclaredEncodings
     from pilothouse_agent.kernel.tooling import ToolError
 
     try:
         real = real_path(path)
-        return DiskLook(real, decode(Disk().load(real).data, real).text)
+        said = DeclaredEncodings(editor=lambda _: encoding).of(real)
+        return DiskLook(real, decode(Disk().load(real).data, real, declared=said).text)
     except (OSError, ValueError, ToolError):
         return DiskLook(_real_or_same(path), None, os.path.lexists(path))
 

@@ -34,12 +34,13 @@ class DiskLooks:
         self._out: dict[str, tuple[asyncio.Future[Any], float]] = {}
         """The looks that are out, and when they were begun."""
 
-    async def at(self, path: str, *, patient: bool = False) -> DiskLook | None:
-        """What is there now; None when an earlier look does not come back, when too many do not and, but to
-        the `patient`, when this one does not come in time."""
+    async def at(self, path: str, *, patient: bool = False, encoding: str | None = None) -> DiskLook | None:
+        """What is there now, read as `encoding` where that is told; None when an earlier look does not come
+        back, when too many do not and, but to the `patient`, when this one does not come in time."""
         if path in self._out and (self._overdue(path) or not await self._in_time(self._out[path][0])):
             return None
-        look = self._begin([path], partial(self._look, path))
+        work = partial(self._look, path) if encoding is None else partial(look_at, path, encoding)
+        look = self._begin([path], work)
         if look is None or not (patient or await self._in_time(look)):
             return None
         return await look

@@ -39,6 +39,8 @@ class Document:
         """The text that the editor holds for saved; None when that is not known."""
         self.left: str | None = None
         """The text an edit of ours has left saved, in a document that is open only because of that."""
+        self.read_as: str | None = None
+        """The encoding that the client says it has read it as."""
         self.had_file = False
         """Whether there was a file behind it at some time since it was opened."""
         self._lines = LineText("")
@@ -104,7 +106,7 @@ class Document:
         self.uri, self.path = uri, path_of(uri)
         self.language, self.version = opened.language, opened.version
         self.saved, self.left, self.had_file = None, None, False
-        self._versioned = True
+        self._versioned, self.read_as = True, None
         self._openings += 1
         self._take_whole(opened.text)
         self._tell("opened")

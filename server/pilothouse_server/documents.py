@@ -54,6 +54,10 @@ class Documents:
             if document.real_path is not None and file_key(document.real_path) == key
         ]
 
+    def read_as(self, real_path: str) -> str | None:
+        """The encoding that the editor says it has read an open file as. From any thread."""
+        return next((document.read_as for document in self.of_path(real_path) if document.read_as), None)
+
     async def locate(self, real_path: str) -> list[Document]:
         """`of_path`, after looking anew where the links of all documents lead."""
         if not self._open:
@@ -123,6 +127,17 @@ class Documents:
         if document is not None:
             document.save(saved_text(params))
 
+    def did_tell_encoding(self, params: Mapping[str, Any]) -> None:
+        """Of a client that declares `encodings`: what it has read an open document as."""
+        uri, name = params.get("uri"), params.get("encoding")
+        document = self.get(uri) if isinstance(uri, str) else None
+        if document is None or not isinstance(name, str):
+            logger.warning("Ignored the encoding of a document that is not open, or that has no name")
+            return
+        document.read_as = name
+        if document.path is not None:
+            self._look_soon(document, document.path)
+
     def did_close(self, params: Mapping[str, Any]) -> None:
         uri = _uri(params)
         document = self._open.pop(uri_key(uri), None) if uri is not None else None
@@ -155,7 +170,7 @@ class Documents:
 
     async def _look_at(self, document: Document, path: str, text: str) -> None:
         """Learn where the document really is, and whether the text it was opened with is the saved one."""
-        found = await self.looks.at(path, patient=True)
+        found = await self.looks.at(path, patient=True, encoding=document.read_as)
         if found is None:
             return
         document.real_path = found.real_path
@@ -164,7 +179,7 @@ class Documents:
             document.saved = text
 
     async def _disk_text(self, real_path: str) -> str | None:
-        found = await self.looks.at(real_path)
+        found = await self.looks.at(real_path, encoding=self.read_as(real_path))
         return None if found is None else found.text
 
 

@@ -9,10 +9,13 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from pilothouse_agent.files.closed_files import ClosedFiles
+from pilothouse_agent.files.encodings import DeclaredEncodings
 from pilothouse_agent.files.same_text import same_text
 from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
@@ -21,7 +24,7 @@ from pilothouse_server.clients import USUAL, ClientProfile
 from pilothouse_server.document import Document
 from pilothouse_server.documents import Documents
 from pilothouse_server.edit_request import EditRequest, Limits, Outcome
-from pilothouse_server.round_trip import round_trip_fault
+from pilothouse_server.round_trip import refuse_unencodable, round_trip_fault
 from pilothouse_server.text_edits import TextEdit, in_own_line_ends, text_edits
 from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
 
@@ -54,11 +57,13 @@ class EditorFiles:
         limits: Limits | None = None,
         labelled: bool = True,
         closed: ClosedFiles | None = None,
+        encodings: DeclaredEncodings | None = None,
     ) -> None:
         """`labelled`: edits carry a name, which some editors show to the user each time."""
         self.closed = closed
         self._rpc = rpc
         self._documents = documents
+        self._declared = (encodings or DeclaredEncodings(editor=documents.read_as)).of
         self._profile = profile
         self._show = display
         self._limits = limits or Limits()
@@ -72,13 +77,17 @@ class EditorFiles:
 
     async def read(self, path: str) -> FileText:
         await self._settled(path)
-        place = await asyncio.to_thread(self._look, path)
+        place = await asyncio.to_thread(partial(self._look, path, whole=True))
         document = self._document(path, place.shown)
         _refuse_deleted(document, place)
-        return _file(path, document.text)
+        fault = await asyncio.to_thread(self._fault, path, document.text, place)
+        return replace(_file(path, document.text), note=f"It cannot be edited: {fault}" if fault else "")
 
     def encoding(self, path: str) -> str | None:
-        return None
+        return self._documents.read_as(path)
+
+    def _fault(self, path: str, text: str, place: _Place) -> str | None:
+        return round_trip_fault(text, place.data, shown=place.shown, declared=self._declared(path))
 
     def peek(self, path: str) -> FileText | None:
         found = self._documents.of_path(path)
@@ -160,8 +169,10 @@ class EditorFiles:
 
         Blocks: the look at the disk and the work share a thread, since changing threads is dear.
         """
-        self._refuse_unfit(document, self._look(path, whole=True), text)
+        place = self._look(path, whole=True)
+        self._refuse_unfit(document, path, place, text)
         wanted = in_own_line_ends(change(_file(path, text)), text)
+        refuse_unencodable(wanted, place.data, shown=place.shown, declared=self._declared(path))
         edits = text_edits(text, wanted, document.encoding)
         return (wanted, edits) if edits else None
 
@@ -170,7 +181,7 @@ class EditorFiles:
         data = _bytes(path) if whole else None
         return _Place(self._show(path), os.path.lexists(path), data)
 
-    def _refuse_unfit(self, document: Document, place: _Place, text: str) -> None:
+    def _refuse_unfit(self, document: Document, path: str, place: _Place, text: str) -> None:
         """Steps 1 and 2: a file that is gone, or that the editor would ruin in saving."""
         if not self._profile.takes_edits:
             raise ToolError(
@@ -178,7 +189,7 @@ class EditorFiles:
                 "was done. Ask the user to save it first."
             )
         _refuse_deleted(document, place)
-        if fault := round_trip_fault(text, place.data, shown=place.shown):
+        if fault := self._fault(path, text, place):
             raise ToolError(fault)
 
     async def _trusted(self, path: str) -> Document:

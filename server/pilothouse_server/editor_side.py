@@ -34,6 +34,7 @@ class EditorSide:
             names.DID_CHANGE: self.documents.did_change,
             names.DID_SAVE: self.documents.did_save,
             names.DID_CLOSE: self.documents.did_close,
+            names.ENCODING: self.documents.did_tell_encoding,
             names.FOLDERS_CHANGED: self.folders.did_change,
             names.WATCHED_FILES_CHANGED: self.watched.did_change,
         }

@@ -17,6 +17,7 @@ __all__ = [
     "DID_CLOSE",
     "DID_OPEN",
     "DID_SAVE",
+    "ENCODING",
     "EVENT",
     "EVENTS",
     "EXECUTE_COMMAND",
@@ -56,6 +57,7 @@ INITIALIZED = "initialized"
 SHUTDOWN = "shutdown"
 EXIT = "exit"
 CANCEL = "$/cancelRequest"
+ENCODING = "agent/encoding"
 APPLY_EDIT = "workspace/applyEdit"
 CONFIGURATION = "workspace/configuration"
 CONFIGURATION_CHANGED = "workspace/didChangeConfiguration"

@@ -439,6 +439,9 @@ class ClientFeatures(Wire):
     save: bool = False
     diagnostics: bool = False
     edits: EditFeatures = EditFeatures()
+    encodings: bool = False
+    """It tells what it has read each document as, in its own spelling: notification `agent/encoding` after
+    didOpen and whenever that changes."""
     deltas: str | None = None
     """`each`: deltas that came in one network read are not put together."""
     settings: JsonDict = {}

@@ -9,11 +9,20 @@ __all__ = [
     "AskResult",
     "DiagnosticsParams",
     "DiagnosticsResult",
+    "EncodingParams",
     "RefusedSave",
     "SaveFile",
     "SaveParams",
     "SaveResult",
 ]
+
+
+class EncodingParams(Wire):
+    """Notification `agent/encoding` of clients that declare `encodings`."""
+
+    uri: str
+    encoding: str
+    """Such as `cp1252`, `windows1252` or `shiftjis`."""
 
 
 class AskParams(Wire):

@@ -15,6 +15,7 @@ from pilothouse_server import method_names as names
 from pilothouse_server.entry import complain, say
 from pilothouse_server.field_docs import add_field_docs
 from pilothouse_server.protocol import ClientFeatures, ErrorKindCode, Wire
+from pilothouse_server.protocol_editor import EncodingParams
 from pilothouse_server.protocol_events import EVENTS
 from pilothouse_server.protocol_methods import METHODS, Method
 
@@ -40,7 +41,7 @@ def json_schema() -> Json:
     """One document: `methods` and `events` refer to `$defs`."""
     models = [model for method in METHODS for model in (method.params, *method.results)]
     wanted: list[tuple[type[Wire], Any]] = [
-        (model, "validation") for model in dict.fromkeys([*models, *EVENTS, ClientFeatures])
+        (model, "validation") for model in dict.fromkeys([*models, *EVENTS, ClientFeatures, EncodingParams])
     ]
     _, definitions = models_json_schema(wanted, by_alias=True, ref_template="#/$defs/{model}")
     add_field_docs(definitions["$defs"])
@@ -48,7 +49,10 @@ def json_schema() -> Json:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Pilothouse protocol",
         "methods": {method.name: _method(method) for method in METHODS},
-        "notifications": {names.EVENT: {"params": {"oneOf": [_ref(event) for event in EVENTS]}}},
+        "notifications": {
+            names.EVENT: {"params": {"oneOf": [_ref(event) for event in EVENTS]}},
+            names.ENCODING: {"params": _ref(EncodingParams)},
+        },
         "$defs": definitions["$defs"],
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pilothouse_agent.files.disk_files import DiskFiles
+from pilothouse_agent.files.encodings import DeclaredEncodings
 from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.files.workspace import Workspace
@@ -52,8 +53,17 @@ class SessionFiles:
             named=workspace.as_given,
         )
         return EditorFiles(
-            self._rpc, self._documents, profile=self._profile, display=workspace.display, closed=closed
+            self._rpc,
+            self._documents,
+            profile=self._profile,
+            display=workspace.display,
+            closed=closed,
+            encodings=self._encodings(workspace),
         )
+
+    def _encodings(self, workspace: Workspace) -> DeclaredEncodings:
+        globs = {glob: str(name) for glob, name in (self._settings().files_encodings or {}).items()}
+        return DeclaredEncodings(workspace.folders, globs=globs, editor=self._documents.read_as)
 
     def in_folder(self, folder: str) -> DiskFiles:
         """For a change that is no model's. `folder` shortens paths in messages. Blocks for a moment."""
@@ -63,6 +73,7 @@ class SessionFiles:
             display=workspace.display,
             write_limit=self._settings().tools_write_limit,
             open_files=self.open_files(workspace),
+            encodings=self._encodings(workspace),
         )
 
     def quiet(self) -> DiskFiles:

@@ -12,8 +12,8 @@ WRONG_ENCODING = (
 )
 UNREADABLE = (
     "a.py cannot be read as text that could be written back unchanged: byte 0xe9 in line 2 is not UTF-8, and "
-    "the file declares no other encoding that fits. Convert it to UTF-8 first if it may be changed, for "
-    "example with iconv."
+    "the file declares no other encoding that fits. Name its encoding in .editorconfig (charset) or in the "
+    "setting files.encodings, or convert it to UTF-8 first if it may be changed, for example with iconv."
 )
 
 
