@@ -10,6 +10,7 @@ from benchmarks.bench import Bench
 from benchmarks.client import Client
 from benchmarks.edits import edits
 from benchmarks.report import Report, percentile
+from benchmarks.requests import custom_messages
 from benchmarks.turns import read_turns, todo_turns
 
 __all__ = ["CASES", "Case"]
@@ -218,4 +219,5 @@ CASES: Mapping[str, Case] = {
     "edits": edits,
     "abort": abort,
     "idle": idle,
+    "custom-messages": custom_messages,
 }

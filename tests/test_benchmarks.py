@@ -21,6 +21,7 @@ FIGURES = {
     "abort": {"p50 ms", "p99 ms"},
     "edits": {"pilothouse cpu ms/edit"},
     "idle": {"pilothouse cpu ms/s"},
+    "custom-messages": {"custom 66 cpu us", "custom 1000 cpu us", "user 1000 cpu us"},
 }
 
 

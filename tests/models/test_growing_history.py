@@ -21,6 +21,7 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.request import ModelRequest
 from pilothouse_agent.models.anthropic_request import AnthropicRequests
+from pilothouse_agent.models.by_session import BySession
 from pilothouse_agent.models.chat_dialect import ChatDialect
 from pilothouse_agent.models.chat_request import ChatRequests
 from pilothouse_agent.models.continuation import Continuation
@@ -53,6 +54,9 @@ messages: st.SearchStrategy[ModelMessage] = st.one_of(
 )
 
 
+CONCEDED = {"images": "", "image count": "1", "thoughts": "", "reasoning wanted": "", "cache marks": ""}
+
+
 class Asked(NamedTuple):
     request: ModelRequest
     conceded: Mapping[str, str]
@@ -65,9 +69,15 @@ def conversations(draw: st.DrawFn) -> list[Asked]:
     asked: list[Asked] = []
     for _ in range(draw(st.integers(1, 6))):
         history = [*history[: draw(st.sampled_from([99, 99, 1, 0]))], *draw(st.lists(messages, max_size=4))]
-        request = model_request(*history, model=draw(MODELS), system="Be brief.", thinking="low")
-        conceded = draw(st.sampled_from(["", "", "", "images", "thoughts", "cache marks"]))
-        asked.append(Asked(request, {conceded: ""} if conceded else {}))
+        request = model_request(
+            *history,
+            model=draw(MODELS),
+            session_id=draw(st.sampled_from(["s1", "s1", "s2"])),
+            system="Be brief.",
+            thinking="low",
+        )
+        conceded = draw(st.sampled_from(["", "", "", *CONCEDED]))
+        asked.append(Asked(request, {conceded: CONCEDED[conceded]} if conceded else {}))
     return asked
 
 
@@ -78,6 +88,7 @@ def _writers() -> dict[str, RequestWriter]:
         "openai": ResponsesRequests(),
         "openai-chat": ChatRequests(),
         "strict chat": ChatRequests(strict),
+        "marked chat": ChatRequests(ChatDialect(cache_marks="claude")),
         "anthropic": AnthropicRequests(),
     }
 
@@ -121,6 +132,37 @@ def test_a_message_that_was_sent_before_is_not_looked_at_again(wire: str) -> Non
     assert looks > 0
     assert content.looks == looks
     assert first.count(b"Look into it.") == second.count(b"Look into it.") == 1
+
+
+@pytest.mark.covers("R222")
+@pytest.mark.parametrize("wire", _writers())
+def test_sessions_that_take_turns_do_not_have_each_other_looked_through_again(wire: str) -> None:
+    writer = _writers()[wire]
+    looked = {session: _Watched((TextBlock("Look into it."),)) for session in ("s1", "s2")}
+    histories: dict[str, list[ModelMessage]] = {
+        session: [UserMessage("u", content, TIME)] for session, content in looked.items()
+    }
+    seen: list[int] = []
+    for turn in range(3):
+        for session, history in histories.items():
+            _body(writer, Asked(model_request(*history, session_id=session), {}))
+            history += [assistant(ToolCall(f"c{turn}", "read", {})), tool_result(f"c{turn}", "There.")]
+        seen.append(sum(content.looks for content in looked.values()))
+    assert seen == [seen[0]] * 3
+
+
+@pytest.mark.covers("R222")
+def test_what_is_kept_of_a_session_goes_some_time_after_its_last_request() -> None:
+    now = 0.0
+    kept = BySession(list[str], now=lambda: now)
+    first = kept.of("s1")
+    now = 800.0
+    assert (kept.of("s2") is first, kept.of("s1") is first, len(kept)) == (False, True, 2)
+    now = 1_600.0
+    kept.of("s1")
+    now = 2_000.0
+    kept.of("s3")
+    assert (kept.of("s1") is first, len(kept)) == (True, 2)
 
 
 class _Pages:

@@ -24,7 +24,7 @@ from pilothouse_agent.models.image_refusals import sent_blocks
 from pilothouse_agent.models.image_type import image_type
 from pilothouse_agent.models.legal import digest, legal_arguments, legal_name
 from pilothouse_agent.models.pieces import Pieces
-from pilothouse_agent.models.wire_json import encode
+from pilothouse_agent.models.wire_json import encode, packed
 
 __all__ = ["AnthropicPiece", "anthropic_pieces", "text_block"]
 
@@ -57,7 +57,7 @@ def anthropic_pieces(*, images: bool) -> Pieces[AnthropicPiece]:
 
 
 def text_block(text: str) -> bytes:
-    return encode({"type": "text", "text": text})
+    return packed({"type": "text", "text": text})
 
 
 def _legal_id(call_id: str) -> str:
@@ -99,13 +99,13 @@ class _Writer:
         if kind not in _IMAGES:
             return text_block(f"(an image of the type {kind}, which this model cannot see)")
         source: JsonObject = {"type": "base64", "media_type": kind, "data": image.data}
-        return encode({"type": "image", "source": source})
+        return packed({"type": "image", "source": source})
 
 
 def _assistant(message: AssistantMessage, tokens: int) -> AnthropicPiece:
     plain = [block for block in map(_plain_block, message.content) if block is not None]
     tools = tuple(legal_name(call.name) for call in message.calls)
-    base = AnthropicPiece("assistant", tuple(map(encode, plain)), tools=tools, tokens=tokens)
+    base = AnthropicPiece("assistant", tuple(map(packed, plain)), tools=tools, tokens=tokens)
     model = _maker(message)
     if model is None:
         return base
@@ -114,7 +114,7 @@ def _assistant(message: AssistantMessage, tokens: int) -> AnthropicPiece:
     while own and own[-1]["type"] in _THINKING:
         own.pop()
     return base._replace(
-        own=tuple(map(encode, own)),
+        own=tuple(map(packed, own)),
         model=model,
         thinks=bool(own) and own[0]["type"] in _THINKING,
         paused=bool(own) and not tools and own[-1]["type"] != "text",

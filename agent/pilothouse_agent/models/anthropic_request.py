@@ -16,6 +16,7 @@ from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
 from pilothouse_agent.models.anthropic_blocks import anthropic_pieces, text_block
 from pilothouse_agent.models.anthropic_models import BUDGETS, EFFORTS, output_limit, thinking_style
 from pilothouse_agent.models.anthropic_turns import AnthropicTurns, marked
+from pilothouse_agent.models.by_session import BySession
 from pilothouse_agent.models.concessions import Concession, is_conceded
 from pilothouse_agent.models.continuation import Continuation, LastMade
 from pilothouse_agent.models.history import SettledHistory
@@ -55,13 +56,18 @@ CONCESSIONS: Mapping[str, Concession] = {
 _LEAST_BUDGET = 1_024
 
 
+class _Session:
+    def __init__(self) -> None:
+        self.history = SettledHistory()
+        self.written = Continuation[AnthropicTurns]()
+
+
 class AnthropicRequests:
     """One for each provider object; keeps what it has written."""
 
     def __init__(self) -> None:
         self._sight = Sight(anthropic_pieces(images=True), anthropic_pieces(images=False))
-        self._history = SettledHistory()
-        self._written = Continuation[AnthropicTurns]()
+        self._sessions = BySession(_Session)
         self._names = ToolNames()
         self._tools = LastMade(_tools)
         self._system = LastMade(text_block)
@@ -119,10 +125,11 @@ class AnthropicRequests:
     def _turns(
         self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]
     ) -> AnthropicTurns:
-        history = self._history.settled(request.messages)
+        session = self._sessions.of(request.session_id)
+        history = session.history.settled(request.messages)
         back = goes_back(request.model, history, conceded)
         pieces = self._sight.of(history, traits, conceded)
-        return self._written.of(history, (back, pieces), lambda: AnthropicTurns(pieces, back))
+        return session.written.of(history, (back, pieces), lambda: AnthropicTurns(pieces, back))
 
 
 def _output(model: str, traits: ModelTraits, conceded: Mapping[str, str], tokens: int) -> int:

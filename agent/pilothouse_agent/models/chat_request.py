@@ -20,6 +20,7 @@ from pilothouse_agent.kernel.messages import (
     text_of,
 )
 from pilothouse_agent.kernel.request import ModelRequest, ThinkingLevel, ToolSpec
+from pilothouse_agent.models.by_session import BySession
 from pilothouse_agent.models.chat_dialect import ChatDialect
 from pilothouse_agent.models.chat_lines import ChatLines, ChatPiece, Reasoning
 from pilothouse_agent.models.chat_marks import marked
@@ -37,7 +38,7 @@ from pilothouse_agent.models.pieces import Pieces
 from pilothouse_agent.models.schemas import object_schema, reduced_schema
 from pilothouse_agent.models.sight import Sight
 from pilothouse_agent.models.thinking_off import thinking_off
-from pilothouse_agent.models.wire_json import encode
+from pilothouse_agent.models.wire_json import encode, packed
 
 __all__ = ["CONCESSIONS", "ChatRequests"]
 
@@ -94,15 +95,20 @@ _NO_IMAGE = "(an image that this model cannot see)"
 _UNSIGNED: JsonObject = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 
+class _Session:
+    def __init__(self) -> None:
+        self.history = SettledHistory()
+        self.written = Continuation[ChatLines]()
+        self.neighbours = Neighbours()
+
+
 class ChatRequests:
     """One for each provider object; keeps what it has written."""
 
     def __init__(self, dialect: ChatDialect | None = None) -> None:
         self._dialect = dialect or ChatDialect()
         self._sight = Sight(self._new_pieces(images=True), self._new_pieces(images=False))
-        self._history = SettledHistory()
-        self._written = Continuation[ChatLines]()
-        self._neighbours = Neighbours()
+        self._sessions = BySession(_Session)
         self._system = LastMade(self._system_message)
         self._names = ToolNames()
         self._tools = LastMade(self._tools_json)
@@ -196,12 +202,13 @@ class ChatRequests:
         return options
 
     def _lines(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> ChatLines:
-        history = self._history.settled(request.messages)
+        session = self._sessions.of(request.session_id)
+        history = session.history.settled(request.messages)
         if self._dialect.alternating:
-            history = self._neighbours.merged([message for message in history if _says(message)])
+            history = session.neighbours.merged([message for message in history if _says(message)])
         pieces = self._sight.of(history, traits, conceded)
         back, reasoning = goes_back(request.model, history, conceded), _reasoning(conceded)
-        return self._written.of(
+        return session.written.of(
             history,
             (back, pieces, reasoning),
             lambda: ChatLines(self._dialect, pieces, back, reasoning),
@@ -238,7 +245,7 @@ class _Writer:
     def piece(self, message: ModelMessage) -> ChatPiece:
         match message:
             case UserMessage():
-                return ChatPiece(encode({"role": "user", "content": self._user_content(message.content)}))
+                return ChatPiece(packed({"role": "user", "content": self._user_content(message.content)}))
             case AssistantMessage():
                 return self._assistant(message)
             case ToolResultMessage():
@@ -261,18 +268,18 @@ class _Writer:
             wire["tool_calls"] = [self._call(call) for call in calls]
         model, signed, thoughts = _maker(message), self._signed(wire), _thoughts(message)
         if model is None:
-            return ChatPiece(encode(wire), signed=signed, thoughts=thoughts)
+            return ChatPiece(packed(wire), signed=signed, thoughts=thoughts)
         own = {**wire, **self._thinking(message)}
         if calls:
             own["tool_calls"] = [{**self._call(call), **_extra(call)} for call in calls]
-        return ChatPiece(encode(wire), encode(own), model, signed=signed, thoughts=thoughts)
+        return ChatPiece(packed(wire), packed(own), model, signed=signed, thoughts=thoughts)
 
     def _signed(self, wire: JsonObject) -> bytes:
         """With the words that Google has for calls of other models in the place of a signature."""
         calls = wire.get("tool_calls")
         if self._dialect.schema == "full" or not isinstance(calls, list) or not isinstance(calls[0], dict):
             return b""
-        return encode({**wire, "tool_calls": [{**calls[0], "extra_content": _UNSIGNED}, *calls[1:]]})
+        return packed({**wire, "tool_calls": [{**calls[0], "extra_content": _UNSIGNED}, *calls[1:]]})
 
     def _thinking(self, message: AssistantMessage) -> JsonObject:
         """Only what the server has shown it takes: its details unchanged, or the field beside calls."""
@@ -294,8 +301,8 @@ class _Writer:
     def _tool_result(self, message: ToolResultMessage) -> ChatPiece:
         images = [block for block in message.content if isinstance(block, ImageBlock) and self._images]
         text = self._lines(message.content) or ("(image, see below)" if images else "(no output)")
-        wire = encode({"role": "tool", "tool_call_id": self._id(message.tool_call_id), "content": text})
-        return ChatPiece(wire, images=b",".join(encode(_part(image)) for image in images))
+        wire = packed({"role": "tool", "tool_call_id": self._id(message.tool_call_id), "content": text})
+        return ChatPiece(wire, images=b",".join(packed(_part(image)) for image in images))
 
     def _lines(self, content: tuple[UserBlock, ...]) -> str:
         texts = (

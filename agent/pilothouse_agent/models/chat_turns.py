@@ -9,16 +9,20 @@ from pilothouse_agent.kernel.messages import AssistantMessage, ModelMessage, Tex
 
 __all__ = ["Neighbours"]
 
-_KEPT = 500
+_Merged = dict[tuple[int, ...], tuple[tuple[ModelMessage, ...], ModelMessage]]
 
 
 class Neighbours:
     """Keeps what it has merged, so that the same neighbours stay the same message from request to request."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[int, ...], tuple[tuple[ModelMessage, ...], ModelMessage]] = {}
+        self._kept: _Merged = {}
+        """By the identities of the messages, which are kept beside: a freed one would hand its to another."""
+        self._last: _Merged = {}
+        """Of the request before, as far as it was not needed again."""
 
     def merged(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+        self._last, self._kept = self._kept, {}
         merged: list[ModelMessage] = []
         run: list[ModelMessage] = []
         for message in messages:
@@ -32,12 +36,8 @@ class Neighbours:
         if len(run) == 1:
             return run[0]
         key = tuple(map(id, run))
-        if key not in self._kept:
-            if len(self._kept) >= _KEPT:
-                self._kept.clear()
-            # The messages are kept beside: a freed one would hand its identity to another.
-            self._kept[key] = (run, _joined(run))
-        return self._kept[key][1]
+        found = self._kept[key] = self._last.get(key) or (run, _joined(run))
+        return found[1]
 
 
 def _may_join(first: ModelMessage, second: ModelMessage) -> bool:

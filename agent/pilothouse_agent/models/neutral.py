@@ -26,14 +26,14 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.request import ModelRequest
 from pilothouse_agent.models.pieces import Pieces
-from pilothouse_agent.models.wire_json import encode
+from pilothouse_agent.models.wire_json import encode, packed
 
 __all__ = ["NeutralRequests"]
 
 
 class NeutralRequests:
     def __init__(self) -> None:
-        self._pieces = Pieces(lambda message: encode(_message(message)), len)
+        self._pieces = Pieces(lambda message: packed(_message(message)), len)
 
     def line(self, request: ModelRequest) -> bytes:
         """The request without a line end."""

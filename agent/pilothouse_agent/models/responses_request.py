@@ -26,6 +26,7 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
 from pilothouse_agent.kernel.transcript import estimate_tokens
+from pilothouse_agent.models.by_session import BySession
 from pilothouse_agent.models.concessions import Concession, is_conceded
 from pilothouse_agent.models.continuation import Continuation, LastMade
 from pilothouse_agent.models.history import SettledHistory
@@ -45,7 +46,7 @@ from pilothouse_agent.models.responses_models import effort, reasons
 from pilothouse_agent.models.responses_stream import ORIGIN
 from pilothouse_agent.models.schemas import object_schema
 from pilothouse_agent.models.sight import PiecesOf, Sight
-from pilothouse_agent.models.wire_json import encode
+from pilothouse_agent.models.wire_json import encode, packed
 
 __all__ = ["CONCESSIONS", "ResponsesRequests"]
 
@@ -99,8 +100,7 @@ class ResponsesRequests:
 
     def __init__(self) -> None:
         self._sight = Sight(_pieces(images=True), _pieces(images=False))
-        self._history = SettledHistory()
-        self._written = Continuation[_Items]()
+        self._sessions = BySession(_Session)
         self._names = ToolNames()
         self._tools = LastMade(_tools_json)
 
@@ -145,10 +145,11 @@ class ResponsesRequests:
         return self._items(request, traits or ModelTraits(), conceded or {}).refused(place)
 
     def _items(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> _Items:
-        history = self._history.settled(request.messages)
+        session = self._sessions.of(request.session_id)
+        history = session.history.settled(request.messages)
         back = goes_back(request.model, history, conceded)
         pieces = self._sight.of(history, traits, conceded)
-        return self._written.of(history, (back, pieces), lambda: _Items(pieces, back))
+        return session.written.of(history, (back, pieces), lambda: _Items(pieces, back))
 
 
 class _Items:
@@ -187,6 +188,12 @@ class _Items:
 
     def all(self) -> list[bytes]:
         return [*self._items, _CONTINUE] if self._answers or not self._items else self._items
+
+
+class _Session:
+    def __init__(self) -> None:
+        self.history = SettledHistory()
+        self.written = Continuation[_Items]()
 
 
 def _tools_json(tools: tuple[ToolSpec, ...]) -> bytes:
@@ -243,11 +250,11 @@ class _Writer:
         match message:
             case UserMessage():
                 content: JsonValue = [*self._content(message.content)] or [_text("(empty)")]
-                return _Piece(encode({"type": "message", "role": "user", "content": content}))
+                return _Piece(packed({"type": "message", "role": "user", "content": content}))
             case AssistantMessage():
                 return _assistant(message)
             case ToolResultMessage():
-                return _Piece(encode(self._tool_result(message)))
+                return _Piece(packed(self._tool_result(message)))
 
     def _tool_result(self, message: ToolResultMessage) -> JsonObject:
         """Plain text where it can be, since not every server takes lists."""
@@ -356,7 +363,7 @@ def _maker(message: AssistantMessage) -> str | None:
 
 
 def _joined(items: list[JsonObject]) -> bytes:
-    return b",".join(map(encode, items))
+    return b",".join(map(packed, items))
 
 
 def _text(text: str) -> JsonObject:
