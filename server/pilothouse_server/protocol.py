@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 
 from pilothouse_server.transport import faults
@@ -69,6 +76,7 @@ __all__ = [
     "UnqueueResult",
     "UsageModel",
     "Wire",
+    "WithUsage",
 ]
 
 
@@ -269,20 +277,25 @@ class ReturnedItem(Wire):
 RunStopName: TypeAlias = Literal["completed", "aborted", "error", "maxTurns", "length", "refused"]
 
 
-class SettledResult(Wire):
+class WithUsage(Wire):
+    usage: UsageModel | None
+    """null when no provider reported any."""
+
+    @model_serializer(mode="wrap")
+    def _with_null(self, handler: SerializerFunctionWrapHandler) -> JsonDict:
+        """Wherever it stands: nulls are left out, but this one is part of what is said."""
+        return {"usage": None, **handler(self)}
+
+
+class SettledResult(WithUsage):
     session_id: str
     run_id: str
     stop_reason: RunStopName
     text: str
-    usage: UsageModel | None
-    """null when no provider reported any."""
     returned: list[ReturnedItem]
     denied: int | None = None
     """How many calls were refused; absent when none was."""
     error: ErrorModel | None = None
-
-    def to_wire(self) -> JsonDict:
-        return {"usage": None, **super().to_wire()}
 
 
 class DeliveryResult(Wire):
@@ -316,7 +329,7 @@ class OpenApproval(Wire):
     options: list[OptionModel]
 
 
-class SessionState(Wire):
+class SessionState(WithUsage):
     session_id: str
     cwd: str
     phase: Literal["idle", "turn", "compaction", "retry"]
@@ -332,15 +345,10 @@ class SessionState(Wire):
     approvals: list[OpenApproval]
     context_tokens: int | None = None
     context_window: int | None = None
-    usage: UsageModel | None
-    """null when no provider reported any."""
 
 
 class StateResult(Wire):
     sessions: list[SessionState]
-
-    def to_wire(self) -> JsonDict:
-        return {"sessions": [{"usage": None, **session.to_wire()} for session in self.sessions]}
 
 
 class SnapshotModel(Wire):

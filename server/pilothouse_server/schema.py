@@ -110,7 +110,7 @@ def _method(method: Method) -> Json:
         "description": method.about,
         "to": method.to,
         "params": _ref(method.params),
-        "result": {"oneOf": [_ref(result) for result in method.results]},
+        "result": {"anyOf": [_ref(result) for result in method.results]},
         "errors": [{"code": error.code, "kind": error.kind} for error in method.errors],
     }
 
