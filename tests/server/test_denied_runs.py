@@ -19,6 +19,10 @@ WRITE = call("c2", "write_file", path="new.txt", content="x")
 READ = call("c3", "glob_file", pattern="*")
 DESTROY = call("c4", "bash", command="rm -rf /")
 
+# An empty answer is asked for once more.
+EMPTY: Turn = {"text": ""}
+BLANK: Turn = {"text": " \n"}
+
 ALLOW_ALL = "--approve all allows whatever no rule denies."
 ALLOW_CHANGES = "--approve edits allows changes of files in the folder; "
 
@@ -28,27 +32,27 @@ ALLOW_CHANGES = "--approve edits allows changes of files in the folder; "
 @pytest.mark.parametrize(
     ("turns", "approve", "code", "denied", "hint"),
     [
-        ([{"calls": [TOUCH]}, {"text": ""}], "none", 3, 1, f"1 call was denied. {ALLOW_ALL}"),
+        ([{"calls": [TOUCH]}, EMPTY, EMPTY], "none", 3, 1, f"1 call was denied. {ALLOW_ALL}"),
         (
-            [{"calls": [WRITE]}, {"text": " \n"}],
+            [{"calls": [WRITE]}, BLANK, BLANK],
             "none",
             3,
             1,
             f"1 call was denied. {ALLOW_CHANGES}{ALLOW_ALL}",
         ),
-        ([{"calls": [TOUCH, WRITE]}, {"text": ""}], "none", 3, 2, f"2 calls were denied. {ALLOW_ALL}"),
-        ([{"calls": [TOUCH]}, {"text": ""}], "edits", 3, 1, f"1 call was denied. {ALLOW_ALL}"),
-        ([{"calls": [TOUCH]}, {"text": ""}], "ask", 3, 1, f"1 call was denied. {ALLOW_ALL}"),
+        ([{"calls": [TOUCH, WRITE]}, EMPTY, EMPTY], "none", 3, 2, f"2 calls were denied. {ALLOW_ALL}"),
+        ([{"calls": [TOUCH]}, EMPTY, EMPTY], "edits", 3, 1, f"1 call was denied. {ALLOW_ALL}"),
+        ([{"calls": [TOUCH]}, EMPTY, EMPTY], "ask", 3, 1, f"1 call was denied. {ALLOW_ALL}"),
         (
-            [{"calls": [DESTROY]}, {"text": ""}],
+            [{"calls": [DESTROY]}, EMPTY, EMPTY],
             "all",
             3,
             1,
             "1 call was denied by a rule of the permissions.",
         ),
         ([{"calls": [TOUCH]}, {"text": "I may not."}], "none", 0, 1, f"1 call was denied. {ALLOW_ALL}"),
-        ([{"calls": [TOUCH, READ]}, {"text": ""}], "none", 0, 1, f"1 call was denied. {ALLOW_ALL}"),
-        ([{"calls": [TOUCH, WRITE]}, {"text": ""}], "edits", 0, 1, f"1 call was denied. {ALLOW_ALL}"),
+        ([{"calls": [TOUCH, READ]}, EMPTY, EMPTY], "none", 0, 1, f"1 call was denied. {ALLOW_ALL}"),
+        ([{"calls": [TOUCH, WRITE]}, EMPTY, EMPTY], "edits", 0, 1, f"1 call was denied. {ALLOW_ALL}"),
         ([{"calls": [TOUCH]}, {"text": "Done."}], "all", 0, None, None),
     ],
 )

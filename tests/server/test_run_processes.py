@@ -48,10 +48,10 @@ def command(tmp_path: Path) -> Command:
 def on_terminal(tmp_path: Path) -> Iterator[OnTerminal]:
     terminals: list[Terminal] = []
 
-    def opened(command: list[str], **variables: str) -> Terminal:
+    def opened(command: list[str], *, controlling: bool = True, **variables: str) -> Terminal:
         environment = {**settled_home(tmp_path), "TERM": "xterm", "LC_ALL": "C.UTF-8", **variables}
         environment.pop("NO_COLOR", None) if "NO_COLOR" not in variables else None
-        terminals.append(Terminal(command, environment))
+        terminals.append(Terminal(command, environment, controlling=controlling))
         return terminals[-1]
 
     yield opened
@@ -72,6 +72,8 @@ CALLS: Turn = {
         call("c2", "write_file", path="new.txt", content="one\n"),
     ],
 }
+NOTHING: Turn = {"text": ""}
+"""An empty answer is asked for once more."""
 DONE: Turn = {"text": ["All ", "done.\x1b[31m"]}
 
 
@@ -184,6 +186,33 @@ def test_a_terminal_that_the_event_loop_refuses_to_watch_is_asked_all_the_same(
     turn: Turn = {"calls": [call("c1", "bash", command="touch made")]}
     _, *arguments = command(turn, DONE)
     terminal = on_terminal([sys.executable, str(support.refusing_loop.__file__), *arguments[3:]])
+    terminal.until("›")
+    terminal.type("y")
+
+    assert (terminal.wait(), [path.name for path in (tmp_path / "project").iterdir()]) == (0, ["made"])
+
+
+@pytest.mark.covers("R268")
+def test_a_terminal_that_cannot_be_opened_is_one_sentence_and_nobody_to_ask(
+    command: Command, on_terminal: OnTerminal, tmp_path: Path
+) -> None:
+    turn: Turn = {"calls": [call("c1", "bash", command="touch made")]}
+    terminal = on_terminal(command(turn, NOTHING, NOTHING), controlling=False)
+
+    assert (terminal.wait(), list((tmp_path / "project").iterdir())) == (3, [])
+    assert [line for line in steady(terminal.seen) if line.startswith("pilothouse: ")] == [
+        "pilothouse: nobody can be asked on this terminal: No such device or address",
+        "pilothouse: 1 call was denied. --approve all allows whatever no rule denies.",
+    ]
+
+
+@pytest.mark.covers("R266", "R267")
+def test_a_question_is_answered_on_the_terminal_also_when_text_is_piped_in(
+    command: Command, on_terminal: OnTerminal, tmp_path: Path
+) -> None:
+    expected: Turn = {"expect": {"contains": ["From standard input", "+ new line"]}}
+    turn: Turn = {**expected, "calls": [call("c1", "bash", command="touch made")]}
+    terminal = on_terminal(["sh", "-c", 'echo "+ new line" | "$@"', "sh", *command(turn, DONE)])
     terminal.until("›")
     terminal.type("y")
 

@@ -21,7 +21,15 @@ _LIMIT = 20.0
 class Terminal:
     """All three standard streams are the terminal. `seen` is everything written to it so far."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], *, columns: int = 80) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        columns: int = 80,
+        controlling: bool = True,
+    ) -> None:
+        """Unless it is `controlling`, the program cannot open it by the name /dev/tty."""
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self._process = subprocess.Popen(
@@ -31,7 +39,7 @@ class Terminal:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            preexec_fn=_take_terminal,
+            preexec_fn=_take_terminal if controlling else None,
         )
         os.close(slave)
         self.seen = ""

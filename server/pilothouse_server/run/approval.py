@@ -9,7 +9,7 @@ from pilothouse_server.run.question import ALL, REASON, answer_of, question, rej
 from pilothouse_server.terminal.screen import Screen
 from pilothouse_server.terminal.style import Style
 
-__all__ = ["Keys", "TerminalApprover"]
+__all__ = ["Keys", "TerminalApprover", "unaskable"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -24,6 +24,10 @@ class Keys(Protocol):
     def keys(self) -> Awaitable[str | None]: ...
 
     def line(self) -> Awaitable[str | None]: ...
+
+
+def unaskable(error: OSError) -> str:
+    return f"pilothouse: nobody can be asked on this terminal: {error.strerror or error}"
 
 
 class TerminalApprover:
@@ -51,8 +55,7 @@ class TerminalApprover:
                 return await self._answer(params)
             except OSError as error:
                 self.asks = False
-                why = error.strerror or error
-                self._screen.line(f"pilothouse: nobody can be asked on this terminal: {why}")
+                self._screen.line(unaskable(error))
         return {"optionId": rejection(params["options"]), "reason": "nobody can be asked here"}
 
     async def _answer(self, params: Json) -> Json:

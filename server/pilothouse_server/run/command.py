@@ -12,7 +12,7 @@ from functools import partial
 from pilothouse_server.entry import complain, own_process
 from pilothouse_server.headless import JsonRpcClient, RpcError, ServerGone
 from pilothouse_server.method_names import EVENT, PREVIEW, REQUEST_APPROVAL
-from pilothouse_server.run.approval import TerminalApprover
+from pilothouse_server.run.approval import TerminalApprover, unaskable
 from pilothouse_server.run.conversation import Conversation
 from pilothouse_server.run.denials import Denials
 from pilothouse_server.run.json_view import JsonView
@@ -22,9 +22,11 @@ from pilothouse_server.run.standard_streams import StandardStreams
 from pilothouse_server.run.stops import Stop, Stops
 from pilothouse_server.run.text_view import QuietView, TextView
 from pilothouse_server.run.view import Json, View
+from pilothouse_server.terminal.screen import Screen
 
 __all__ = ["exit_code", "run_prompt"]
 
+_ASKING = ("ask", "edits")
 _PREVIEW = 10.0
 """Seconds the server has to show a whole question."""
 _COMPLETED, _ERROR, _STOPPED_EARLY, _INTERRUPTED = 0, 1, 3, 130
@@ -67,12 +69,12 @@ async def _run(options: RunOptions, server: Sequence[str], environment: Mapping[
         streams = StandardStreams()
         stops = stack.enter_context(Stops(on_force=lambda: (client.kill(), streams.abandon())))
         streams.out.on_broken = lambda: stops.stop(Stop.READER_GONE)
-        keyboard = _keyboard(stack)
+        keyboard = _keyboard(stack, streams.screen, asks=options.approve in (None, *_ASKING))
         options = replace(options, approve=options.approve or ("ask" if keyboard else "none"))
         view, denials = _view(options, streams), Denials()
         client.on_notification(EVENT, lambda event: (denials.event(event), view.event(event))[1])
         approver = None
-        if keyboard is not None and options.approve in ("ask", "edits"):
+        if keyboard is not None and options.approve in _ASKING:
             approver = TerminalApprover(
                 streams.screen, streams.style, keyboard, whole=partial(_whole, client)
             )
@@ -120,11 +122,13 @@ async def _whole(client: JsonRpcClient, question: Json) -> Json:
         return question
 
 
-def _keyboard(stack: ExitStack) -> Keyboard | None:
-    """None where nobody can be asked."""
+def _keyboard(stack: ExitStack, screen: Screen, *, asks: bool) -> Keyboard | None:
+    """None where nobody can be asked, which is said where there seems to be somebody."""
     if not sys.stderr.isatty():
         return None
     try:
         return stack.enter_context(Keyboard())
-    except OSError:
+    except OSError as error:
+        if asks:
+            screen.line(unaskable(error))
         return None

@@ -111,7 +111,7 @@ class Progress:
             case "toolResult" if message["isError"]:
                 return _lines(self._tools.failed(message, _text(message)))
             case "custom":
-                return [self._note("input", f"{message.get('name', 'note')}: {_text(message)}")]
+                return [self._note("note", f"the model is told: {_text(message)}")]
             case "user" if "queueId" in message:
                 return [self._note("input", _text(message))]
             case _:
@@ -145,7 +145,7 @@ class Progress:
         if error := event.get("error"):
             return [self._note("warning", f"the context could not be compacted: {error['message']}")]
         sizes = f"{event['tokensBefore']:,} to {event['tokensAfter']:,} tokens"
-        return [self._note("note", f"context compacted from {sizes} ({event['reason']})")]
+        return [self._note("note", f"context compacted from {sizes}")]
 
     def _notice(self, event: Json) -> list[Shown]:
         sign = {"info": "note", "warning": "warning"}.get(event["level"], "error")
