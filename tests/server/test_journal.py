@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -121,3 +123,21 @@ def test_what_is_kept_of_an_event_is_no_more_than_its_bytes() -> None:
 
     assert kept == [Kept(1, body), Kept(2, body)]
     assert all(each.body is not body for each in kept or [])
+
+
+@pytest.mark.covers("R301")
+@pytest.mark.parametrize("update_of", [None, "m1"])
+@pytest.mark.parametrize("text", ["x" * 250, "x" * 5_000])
+def test_what_is_kept_costs_what_it_holds(update_of: str | None, text: str) -> None:
+    journal = Journal(updates=10_000_000)
+    tracemalloc.start()
+    try:
+        for seq in range(1, 501):
+            journal.add(seq, encode({"text": text, "seq": seq}), update_of=update_of)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    kept = journal.after(0, 500)
+    assert kept is not None
+    assert held < sum(len(event.body) + 250 for event in kept)
