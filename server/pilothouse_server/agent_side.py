@@ -72,7 +72,7 @@ class AgentSide(Methods):
 
     async def close(self, limit: float) -> None:
         await self.sessions.close(limit)
-        self._door.close()
+        await self._door.close()
 
     def _tell(self) -> None:
         """What is wrong with the settings, to editors that hear of no events."""

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
-from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pilothouse_agent.files.uris import path_to_uri
 from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_agent.kernel.ports import FilePort, FileText
 from pilothouse_agent.kernel.tooling import ToolError
+from pilothouse_server.chat_place import ChatPlace
 from pilothouse_server.chat_text import BLANK
 from pilothouse_server.document import Document, DocumentEvent
 from pilothouse_server.document_uris import path_of
 from pilothouse_server.documents import Documents
+from pilothouse_server.listeners import Listeners
 
 __all__ = ["ChatChange", "ChatDocument"]
 
@@ -27,30 +27,33 @@ logger = logging.getLogger(__name__)
 ChatChange: TypeAlias = Callable[[str, bool], str]
 """From the newest text to the text wanted; True: an earlier try may have been made after all."""
 
-_PLACE = (".pilothouse", "chat.md")
+_FIRST_RETRY, _LAST_RETRY = 0.5, 30.0
+"""Seconds between tries to write; any change of the document brings the next one at once."""
+
+
+class _Waiting(NamedTuple):
+    change: ChatChange
+    made: Callable[[], object] | None
 
 
 class ChatDocument:
-    """Changes are made in order, those that wait together as one, each tried again until it is made."""
+    """Changes are made in order, those that wait together as one, each tried again until it is made.
 
-    def __init__(
-        self, folder: str, files: FilePort, documents: Documents, *, complain: Callable[[str], None]
-    ) -> None:
-        """`complain` is told why changes have to wait, once for each such time."""
-        self.path = os.path.join(folder, *_PLACE)
-        self._folder = folder
+    A failure to write is no news to anybody who works: it is tried again without a word.
+    """
+
+    def __init__(self, place: ChatPlace, files: FilePort, documents: Documents) -> None:
+        self.path = place.path
+        self.name = place.name
+        """Within its folder."""
+        self._place = place
         self._files = files
         self._documents = documents
-        self._complain = complain
-        self._waiting: list[ChatChange] = []
+        self._waiting: list[_Waiting] = []
+        self._watchers = Listeners[Document]()
         self._writing: asyncio.Task[None] | None = None
         self._stirred = asyncio.Event()
         self._forget = documents.watch(self._hear)
-
-    @property
-    def name(self) -> str:
-        """Within its folder."""
-        return os.path.relpath(self.path, self._folder)
 
     @property
     def uri(self) -> str:
@@ -75,8 +78,13 @@ class ChatDocument:
             return ""
         return (await self._files.read(self.path)).text
 
-    def write(self, change: ChatChange) -> None:
-        self._waiting.append(change)
+    def watch(self, listener: Callable[[Document], object]) -> None:
+        """Told of the open document whenever its text may have changed."""
+        self._watchers.add(listener)
+
+    def write(self, change: ChatChange, made: Callable[[], object] | None = None) -> None:
+        """`made` is called when the document has taken it."""
+        self._waiting.append(_Waiting(change, made))
         self._stirred.set()
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write())
@@ -97,23 +105,28 @@ class ChatDocument:
             self._writing.cancel()
 
     async def _write(self) -> None:
-        failed = False
+        pause = 0.0
         while self._waiting:
             batch = tuple(self._waiting)
             self._stirred.clear()
             try:
-                await self._apply(batch, again=failed)
+                await self._apply([each.change for each in batch], again=pause > 0)
             except ToolError as error:
-                if not failed:
-                    self._complain(str(error))
-                failed = True
-                await self._stirred.wait()
+                logger.info("The chat could not be written and is tried again: %s", error)
+                pause = min(max(2 * pause, _FIRST_RETRY), _LAST_RETRY)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(pause):
+                        await self._stirred.wait()
             else:
-                failed = False
+                pause = 0.0
                 del self._waiting[: len(batch)]
+                for each in batch:
+                    if each.made is not None:
+                        each.made()
 
     async def _apply(self, batch: Sequence[ChatChange], *, again: bool) -> None:
-        await asyncio.to_thread(_refuse_links, self._folder, self.path)
+        if await asyncio.to_thread(lambda: self._place.leads_elsewhere):
+            raise ToolError(f"{self.name} is a link or lies behind one. Remove the link to chat here.")
         change = partial(_changed, batch, again)
         if self.document is not None or await self._files.exists(self.path):
             await self._files.edit(self.path, change, _OwnScope())
@@ -123,6 +136,7 @@ class ChatDocument:
     def _hear(self, document: Document, event: DocumentEvent) -> None:
         if event != "doubted" and self.is_at(document.uri):
             self._stirred.set()
+            self._watchers.tell(document)
 
 
 class _OwnScope:
@@ -146,10 +160,3 @@ def _changed(batch: Sequence[ChatChange], again: bool, file: FileText | None) ->
     for change in batch:
         text = change(text, again)
     return text
-
-
-def _refuse_links(folder: str, path: str) -> None:
-    """A workspace of others could lead the chat into any file of the user's."""
-    if os.path.realpath(path) != os.path.join(os.path.realpath(folder), *_PLACE):
-        shown = Path(*_PLACE)
-        raise ToolError(f"{shown} is a link or lies behind one. Remove the link to chat here.")

@@ -19,6 +19,8 @@ __all__ = [
     "call_lines",
     "ending",
     "hunks_in",
+    "not_read_yet",
+    "one_line",
     "question_lines",
     "resolution_line",
     "tail_of",
@@ -41,6 +43,7 @@ _UNDONE = {
     "offered": 'changed since, so left alone; "Undo run, keep later changes" takes only the run\'s part out',
 }
 _OUTPUT_LINES = 20
+_LINE = 100
 
 
 def call_lines(title: str, outcome: str, *, change: FileChanged | None = None, body: str = "") -> str:
@@ -78,6 +81,16 @@ def ending(end: AgentEnd) -> str:
         parts.append(f"**Error:** {_plain(message)}")
     parts += [_not_delivered(item) for item in end.returned]
     return "\n\n".join(parts)
+
+
+def not_read_yet(item: QueuedItem) -> str:
+    """A message that the model has not seen; below the line that shows that the run is alive."""
+    return _quote(f"*Not read yet:* {text_of(item.content)}")
+
+
+def one_line(text: str) -> str:
+    shown = visible(text)
+    return _plain(shown if len(shown) <= _LINE else f"{shown[: _LINE - 1]}…")
 
 
 def undone_lines(result: RewindResult) -> str:

@@ -7,18 +7,27 @@ is added goes in front of the last `## You`, so that the draft stays at the end 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 __all__ = [
     "BLANK",
+    "Tail",
     "answered",
     "asks_to_send",
+    "draft_line",
     "draft_of",
     "fenced",
+    "grown",
+    "harmless",
     "has_answers",
+    "life_line",
+    "marked",
     "noted",
     "quoted",
     "said",
     "sent",
+    "spoken",
+    "taken",
 ]
 
 BLANK = (
@@ -33,14 +42,30 @@ BLANK = (
 
 _YOU, _PILOTHOUSE = "## You", "## Pilothouse"
 _ROLE = re.compile(r"^## (You|Pilothouse)[ \t]*(?:\r?\n|\r?\Z)", re.MULTILINE)
+_STATUS = re.compile(r"(?:(?<=\n\n)|(?<=\n\r\n))\*⋯ [^\n]*\*(?=\s*(?:> [^\n]*\s*)*\Z)")
+_DEAD = "*The server ended while this run was at work.*"
 _SEND = re.compile(r"(?:\A|(?<=\n))[ \t]*/send[ \t]*\s*\Z")
 _SEND_NEXT = re.compile(r"\A\s*\n[ \t]*/send[ \t]*(?=\r?\n|\Z)")
+
+
+class Tail(NamedTuple):
+    """The end of an answer that is still being written."""
+
+    words: str = ""
+    status: str = ""
+    """That it lives, and what has not been read yet."""
 
 
 def draft_of(text: str) -> str:
     """What the user has written for the next message, without a `/send` line, ended by LF only."""
     _, tail = _parted(text)
     return _SEND.sub("", tail).strip().replace("\r\n", "\n")
+
+
+def draft_line(text: str) -> int:
+    """Where the draft begins: the line of its heading, from 0."""
+    head, _ = _parted(text)
+    return head.count("\n")
 
 
 def asks_to_send(text: str) -> bool:
@@ -68,10 +93,19 @@ def sent(text: str, message: str, again: bool = False) -> str:
     return _joined(text, head, f"{_YOU}\n\n{message}", rest)
 
 
+def taken(text: str, message: str) -> str:
+    """The draft without `message`, which is put down elsewhere."""
+    head, tail = _parted(text)
+    typed, own = tail.lstrip(), message.replace("\n", _line_end(text))
+    if not typed.startswith(own):
+        return text
+    return _joined(text, head, "", _SEND_NEXT.sub("", typed.removeprefix(own)))
+
+
 def said(text: str, message: str, again: bool = False) -> str:
     """A message that did not come from the draft, which stays."""
     head, tail = _parted(text)
-    message = _harmless(message.strip())
+    message = harmless(message.strip())
     if again and _ends_with_message(head, message):
         return text
     return _joined(text, head, f"{_YOU}\n\n{message}", tail)
@@ -80,12 +114,42 @@ def said(text: str, message: str, again: bool = False) -> str:
 def answered(text: str, block: str, again: bool = False) -> str:
     """`block` added to the answer, which begins with it if the user spoke last."""
     head, tail = _parted(text)
-    block = _harmless(block.strip())
+    block = harmless(block.strip())
     if again and block.replace("\n", _line_end(text)) in head:
         return text
-    spoken = [found[1] for found in _ROLE.finditer(head)]
-    heading = "" if spoken[-1:] == ["Pilothouse"] else f"{_PILOTHOUSE}\n\n"
+    speakers = [found[1] for found in _ROLE.finditer(head)]
+    heading = "" if speakers[-1:] == ["Pilothouse"] else f"{_PILOTHOUSE}\n\n"
     return _joined(text, head, heading + block, tail)
+
+
+def grown(text: str, was: Tail, fixed: str, becomes: Tail, again: bool = False) -> str:
+    """The answer's end `was` made into `fixed`, which stays, and `becomes`.
+
+    Where the user has changed that end, only what is new is added behind it.
+    """
+    head, tail = _parted(text)
+    line_end = _line_end(text)
+    words = _paragraphs(fixed, becomes.words)
+    whole = _paragraphs(words, becomes.status)
+    if again and whole and head.rstrip().endswith(whole.replace("\n", line_end)):
+        return text
+    head, _ = _without_end(head, was.status.replace("\n", line_end))
+    head, found = _without_end(head, was.words.replace("\n", line_end))
+    if not found and was.words and words.startswith(was.words):
+        whole = _paragraphs(words.removeprefix(was.words).strip(), becomes.status)
+    speakers = [each[1] for each in _ROLE.finditer(head)]
+    heads_itself = whole.startswith((_YOU, _PILOTHOUSE))
+    heading = "" if speakers[-1:] == ["Pilothouse"] or heads_itself or not whole else f"{_PILOTHOUSE}\n\n"
+    return _joined(text, head, heading + whole, tail)
+
+
+def marked(text: str) -> str:
+    """The end of an answer whose server is gone says so."""
+    head, tail = _parted(text)
+    found = _STATUS.search(head.rstrip())
+    if found is None:
+        return text
+    return _joined(text, head[: found.start()] + _DEAD + head[found.end() :], "", tail)
 
 
 def noted(text: str, note: str, again: bool = False) -> str:
@@ -97,11 +161,21 @@ def noted(text: str, note: str, again: bool = False) -> str:
 def quoted(text: str, quote: str, again: bool = False) -> str:
     """`quote` added to the draft."""
     head, tail = _parted(text)
-    quote = _harmless(quote.strip())
+    quote = harmless(quote.strip())
     if again and quote.replace("\n", _line_end(text)) in tail:
         return text
     draft = f"{tail.strip()}\n\n{quote}\n\n" if tail.strip() else f"{quote}\n\n"
     return _joined(text, head, "", draft)
+
+
+def life_line(doing: str) -> str:
+    """What shows that a run is alive, in one line."""
+    return f"*⋯ {doing}*"
+
+
+def spoken(message: str) -> str:
+    """What the user said, where the model reads it, and the answer to it begun."""
+    return f"{_YOU}\n\n{harmless(message.strip())}\n\n{_PILOTHOUSE}"
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -131,7 +205,17 @@ def _ends_with_message(head: str, message: str) -> bool:
     return head.rstrip().replace("\r\n", "\n").endswith(f"{_YOU}\n\n{message}")
 
 
-def _harmless(block: str) -> str:
+def _paragraphs(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part)
+
+
+def _without_end(head: str, end: str) -> tuple[str, bool]:
+    """Whether it ended so."""
+    bare = head.rstrip()
+    return (bare.removesuffix(end), True) if end and bare.endswith(end) else (head, False)
+
+
+def harmless(block: str) -> str:
     """Without lines that would be taken for headings of ours."""
     return _ROLE.sub(lambda found: " " + found[0], block)
 

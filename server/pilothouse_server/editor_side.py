@@ -14,6 +14,7 @@ from pilothouse_server.documents import Documents
 from pilothouse_server.habits import habits_of
 from pilothouse_server.handshake import Client
 from pilothouse_server.quiet import Quiet
+from pilothouse_server.saved_chats import SavedChats
 from pilothouse_server.transport.rpc import METHOD_NOT_FOUND, RequestFault, Rpc
 from pilothouse_server.watched_files import WatchedFiles
 from pilothouse_server.workspace_folders import WorkspaceFolders
@@ -25,6 +26,7 @@ class EditorSide:
     def __init__(self, client: Client) -> None:
         self.documents = Documents(client.encoding)
         self.quiet = Quiet(self.documents, tells_late=habits_of(client.name).tells_late)
+        self.saved_chats = SavedChats(self.documents)
         self.folders = WorkspaceFolders(client.folders)
         self.watched = WatchedFiles()
         self._client = client

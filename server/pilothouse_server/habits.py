@@ -23,6 +23,8 @@ class Habits:
     """Tells nothing of a document's first changes as long as keys come quickly."""
     shows_codes: bool = False
     """An error is shown with its code in front of its message."""
+    stops_for_warnings: bool = False
+    """A message that is no error has an empty line below it, and waits for a key."""
 
 
 _VSCODE = Habits(
@@ -33,7 +35,7 @@ _VSCODE = Habits(
     tells_cursor=True,
 )
 _KNOWN = {
-    "neovim": Habits(tells_late=True, shows_codes=True),
+    "neovim": Habits(tells_late=True, shows_codes=True, stops_for_warnings=True),
     # Its minibuffer begins with the first choice, and takes nothing that is not exactly one of them.
     "eglot": Habits(keeps_keys_out=True),
     "visual studio code": _VSCODE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 from pilothouse_agent.kernel.questions import Answer, Question
@@ -15,7 +15,9 @@ from pilothouse_server import method_names as names
 from pilothouse_server import protocol
 from pilothouse_server.chat import Chat
 from pilothouse_server.chat_document import ChatDocument
+from pilothouse_server.chat_following import ChatFollowing
 from pilothouse_server.chat_markdown import undone_lines
+from pilothouse_server.chat_place import ChatPlace, claim, is_chat
 from pilothouse_server.chat_text import asks_to_send
 from pilothouse_server.command_table import register_commands
 from pilothouse_server.document import Document, DocumentEvent
@@ -39,6 +41,8 @@ Json: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
 _NOTHING_SENT = "Nothing has been sent in this chat yet."
+_LAST_WORDS = 0.2
+"""Seconds that the chat has to take the end of a run when the server ends."""
 _SHOWING = 5.0
 """Seconds the editor has to show a document."""
 
@@ -49,29 +53,38 @@ class PlainDoor:
         self._client = client
         self._editor = editor
         self._sessions = sessions
+        self._habits = habits_of(client.name)
         self._chat: Chat | None = None
+        self._claiming: asyncio.Task[Chat] | None = None
+        self._following: ChatFollowing | None = None
+        self._offered = OfferedActions(client, editor, sessions, chat_at=self._chat_at)
         self._commands = Methods()
         self._sending: set[asyncio.Task[None]] = set()
         self._forget = editor.documents.watch(self._hear)
         register_commands(self._commands, self)
+        if not client.wants_events:
+            for document in editor.documents.all():
+                self._hear(document, "opened")
+            editor.saved_chats.hand_to(self._saved)
+            self._in_background(self._take_up())
 
     def register(self, methods: Methods) -> None:
         methods.plain(names.EXECUTE_COMMAND, self._execute)
-        offered = OfferedActions(self._client, self._editor, self._sessions, chat_at=self._chat_at)
-        methods.plain(names.CODE_ACTION, offered.answer)
+        methods.plain(names.CODE_ACTION, self._offer)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self._forget()
         if self._chat is not None:
+            await self._chat.document.settled(_LAST_WORDS)
             self._chat.document.close()
 
     async def prompt(self, given: shapes.MessageArguments) -> shapes.StartedResult:
-        chat = self._chat_of(given.session_id)
+        chat = await self._chat_of(given.session_id)
         run_id = await chat.prompt(given.text)
         return shapes.StartedResult(session_id=_id(chat), run_id=run_id)
 
     async def deliver(self, given: shapes.MessageArguments, *, steer: bool) -> shapes.DeliveredResult:
-        chat = self._chat_of(given.session_id)
+        chat = await self._chat_of(given.session_id)
         done = await chat.deliver(given.text, steer=steer)
         return shapes.DeliveredResult(
             session_id=_id(chat), run_id=done.run_id, queue_id=done.queue_id, delivery=done.delivery
@@ -84,7 +97,7 @@ class PlainDoor:
             run_id = session.agent.run_id
             session.abort()
             return shapes.AbortedResult(session_id=session.id, run_id=run_id)
-        chat = self._current()
+        chat = await self._current()
         run_id = await chat.stop()
         return shapes.AbortedResult(session_id=chat.session.id if chat.session else None, run_id=run_id)
 
@@ -103,21 +116,21 @@ class PlainDoor:
         raise fault(protocol.ALREADY_RESOLVED, "No such question is open; it may have been answered already.")
 
     async def new_chat(self) -> shapes.ChatResult:
-        chat = self._current()
+        chat = await self._current()
         await chat.begin_anew()
         return await self._shown(chat)
 
     async def open_chat(self) -> shapes.ChatResult:
-        return await self._shown(self._current())
+        return await self._shown(await self._current())
 
     async def quote(self, given: shapes.QuoteArguments) -> shapes.ChatResult:
-        chat = self._current()
+        chat = await self._current()
         chat.quote(given.text)
         await chat.document.settled(_SHOWING)
         return await self._shown(chat)
 
     async def undo_run(self, given: shapes.UndoArguments) -> RewindResult:
-        chat = self._current()
+        chat = await self._current()
         if chat.session is None:
             await chat.recall()
         session_id = given.session_id or (chat.earlier if chat.session is None else chat.session.id)
@@ -148,24 +161,57 @@ class PlainDoor:
         """As an editor without a plugin shows it: the sentence, and nothing around it."""
         if self._client.wants_events:
             return error
-        if not habits_of(self._client.name).shows_codes:
+        if not self._habits.shows_codes:
             return RequestFault(error.code, str(error))
         self._rpc.notify(names.SHOW_MESSAGE, {"type": 1, "message": str(error)})
         # Of this code the editor says nothing by itself.
         return RequestFault(SERVER_CANCELLED, str(error))
 
+    def _offer(self, params: Json) -> Any:
+        if self._claiming is not None and self._chat is None:
+            return self._offer_later(self._claiming, params)
+        if self._following is not None:
+            self._following.asked(params)
+        return self._offered.answer(params)
+
+    async def _offer_later(self, claiming: asyncio.Task[Chat], params: Json) -> list[dict[str, Any]]:
+        await asyncio.wait({claiming})
+        return self._offered.answer(params)
+
     def _hear(self, document: Document, event: DocumentEvent) -> None:
-        if event == "opened" and self._at_chat_place(document) and not self._client.wants_events:
-            self._current()
-        saved_chat = event == "saved" and not document.doubt and self._at_chat_place(document)
-        if saved_chat and asks_to_send(document.text) and not self._client.wants_events:
-            self._in_background(self._current().send_saved())
+        if event == "opened" and is_chat(document.path) and not self._client.wants_events:
+            self._in_background(self._take_up(opened=True))
+
+    async def _take_up(self, *, opened: bool = False) -> None:
+        """A chat that is there is taken up at once: what an earlier server left in it is marked."""
+        folder = next(iter(self._editor.folders.paths), None)
+        if folder is not None and (opened or await asyncio.to_thread(os.path.isfile, ChatPlace(folder).path)):
+            await self._current()
+
+    def _saved(self, document: Document, text: str) -> None:
+        if not asks_to_send(text):
+            return
+        if self._chat is None:
+            self._in_background(self._send_when_claimed(document, text))
+        elif (sending := self._sending_of(self._chat, document, text)) is not None:
+            self._in_background(sending)
+
+    async def _send_when_claimed(self, document: Document, text: str) -> None:
+        sending = self._sending_of(await self._current(), document, text)
+        if sending is not None:
+            await sending
+
+    def _sending_of(self, chat: Chat, document: Document, text: str) -> Coroutine[Any, Any, None] | None:
+        if chat.document.is_at(document.uri) or document.path == chat.document.path:
+            return chat.saved(text)
+        self._complain(f"Another server holds this chat; yours is {chat.document.name}.")
+        return None
 
     def _in_background(self, sending: Coroutine[Any, Any, None]) -> None:
         async def told() -> None:
             try:
                 await sending
-            except RequestFault as error:
+            except (RequestFault, ClientGone) as error:
                 self._complain(str(error))
 
         task = asyncio.create_task(told())
@@ -174,11 +220,12 @@ class PlainDoor:
 
     def _complain(self, text: str) -> None:
         logger.warning("The chat: %s", text)
-        self._rpc.notify(names.SHOW_MESSAGE, {"type": 2, "message": f"Pilothouse: {text}"})
+        kind = 1 if self._habits.stops_for_warnings else 2
+        self._rpc.notify(names.SHOW_MESSAGE, {"type": kind, "message": f"Pilothouse: {text}"})
 
-    def _chat_of(self, session_id: str | None) -> Chat:
+    async def _chat_of(self, session_id: str | None) -> Chat:
         if session_id is None or self._is_chats(session_id):
-            return self._current()
+            return await self._current()
         self._sessions.get(session_id)
         text = f"The session {session_id!r} is not the one of the chat; use agent/prompt for it."
         raise fault(protocol.UNKNOWN_SESSION, text)
@@ -187,27 +234,31 @@ class PlainDoor:
         session = self._chat.session if self._chat is not None else None
         return session is not None and session.id == session_id
 
-    def _current(self) -> Chat:
+    async def _current(self) -> Chat:
         """The chat of this connection, in the folder that is first when it is first used."""
-        if self._chat is None:
+        if self._claiming is None or (self._claiming.done() and self._chat is None):
             folders = self._editor.folders.paths
             if not folders:
                 raise RequestFault(REQUEST_FAILED, "Open a folder first: the chat is kept in it.")
-            files = self._sessions.files.quiet()
-            document = ChatDocument(folders[0], files, self._editor.documents, complain=self._complain)
-            self._chat = Chat(document, self._sessions, self._sessions.chat_memory(folders[0]))
-            self._in_background(self._chat.recall())
-        return self._chat
+            self._claiming = asyncio.create_task(self._claim(folders[0]))
+        return await asyncio.shield(self._claiming)
+
+    async def _claim(self, folder: str) -> Chat:
+        place = await asyncio.to_thread(claim, folder)
+        document = ChatDocument(place, self._sessions.files.quiet(), self._editor.documents)
+        chat = self._chat = Chat(document, self._sessions, self._sessions.chat_memory(place.key))
+        if self._client.can("window", "showDocument", "support"):
+            following = self._following = ChatFollowing(
+                self._rpc, self._editor.documents, document, tells_cursor=self._habits.tells_cursor
+            )
+            chat.follow, chat.grew = following.sent, following.grew
+        self._in_background(chat.recall())
+        self._in_background(chat.mark())
+        return chat
 
     def _chat_at(self, document: Document) -> Chat | None:
-        return self._current() if self._at_chat_place(document) else None
-
-    def _at_chat_place(self, document: Document) -> bool:
-        """Without making the chat, which most documents do not need."""
-        if self._chat is not None:
-            return self._chat.document.is_at(document.uri)
-        folders = self._editor.folders.paths
-        return bool(folders) and document.path == str(Path(folders[0], ".pilothouse", "chat.md"))
+        chat = self._chat
+        return chat if chat is not None and chat.document.is_at(document.uri) else None
 
     async def _shown(self, chat: Chat) -> shapes.ChatResult:
         try:

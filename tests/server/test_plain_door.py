@@ -215,16 +215,3 @@ def test_a_run_is_undone_from_the_chat(at_work: AtWork) -> None:
     work.editor.until(lambda: "*Undone:*" in work.editor.text(work.chat))
 
     assert (made, (work.chat.parent.parent / "new.txt").exists()) == (True, False)
-
-
-def test_an_answer_that_the_editor_refuses_is_written_once_it_takes_it(at_work: AtWork) -> None:
-    work = at_work(DONE)
-    work.open_chat()
-    work.editor.refusing = True
-    work.run("pilothouse.prompt", {"text": "Go."})
-    work.editor.until(lambda: any("was not changed" in each for each in work.editor.messages))
-    work.editor.refusing = False
-    work.editor.type(work.chat, "typed")
-    work.editor.until(lambda: "Done." in work.editor.text(work.chat))
-
-    assert work.editor.text(work.chat).endswith("Done.\n\n## You\n\ntyped")

@@ -51,6 +51,13 @@ class Work:
             assert time.monotonic() < until, f"{part!r} did not come"
             self.editor.request("agent/state")
 
+    def until_asked(self) -> None:
+        """Until the model has had a request."""
+        until = time.monotonic() + LIMIT
+        while not self.requests.exists() or not self.requests.read_text(encoding="utf-8").endswith("\n"):
+            assert time.monotonic() < until, "the model was not asked"
+            time.sleep(0.01)
+
     def open_chat(self) -> None:
         self.run(command_names.OPEN_CHAT)
         self.editor.open(self.chat)
@@ -64,7 +71,9 @@ def works(servers: Nursery, folder: Path) -> Generator[AtWork]:
     """Begins with a model that plays these turns; edits are allowed in mode `edits`."""
     with ExitStack() as clients:
 
-        def begin(*turns: Turn, mode: str = "all", name: str = "sublime", dialog: str = "quiet") -> Work:
+        def begin(
+            *turns: Turn, mode: str = "all", name: str = "sublime", dialog: str = "quiet", greet: bool = True
+        ) -> Work:
             script, project = folder / "script.json", folder / "project"
             script.write_text(json.dumps({"turns": turns}), encoding="utf-8")
             project.mkdir(exist_ok=True)
@@ -81,6 +90,6 @@ def works(servers: Nursery, folder: Path) -> Generator[AtWork]:
                 # Only a server that ends by itself ends its commands.
                 clients.callback(client.ended)
                 clients.callback(client.close_input)
-            return Work(client, StrictEditor(client, name, project), project)
+            return Work(client, StrictEditor(client, name, project, greet=greet), project)
 
         yield begin

@@ -42,7 +42,8 @@ class _Buffer:
 class StrictEditor:
     """`objections` is what the server did that this editor has no place for; empty at the end of a test."""
 
-    def __init__(self, client: RawClient, name: str, folder: Path) -> None:
+    def __init__(self, client: RawClient, name: str, folder: Path, *, greet: bool = True) -> None:
+        """Without `greet` the test says who it is."""
         described = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
         self.name = name
         self.objections: list[str] = []
@@ -54,11 +55,20 @@ class StrictEditor:
         """What was said of the progress of runs."""
         self.refusing = False
         """Takes no edits for now."""
+        self.refused = 0
+        """Edits it has not taken."""
+        self.holding = False
+        """Edits wait until `release`."""
+        self.selections: list[Json | None] = []
+        """Of `shown`."""
+        self._held: list[Json] = []
         self._questions: list[Json] = []
         self._client = client
         self._capabilities: Json = described["capabilities"]
         self._buffers: dict[str, _Buffer] = {}
         self._asked = 0
+        if not greet:
+            return
         root = {"rootUri": folder.as_uri(), "workspaceFolders": [{"uri": folder.as_uri(), "name": "ws"}]}
         self.answer = client.ask("initialize", "initialize", processId=None, **described, **root)["result"]
         offered = self._capabilities.get("general", {}).get("positionEncodings") or ["utf-16"]
@@ -85,6 +95,10 @@ class StrictEditor:
     def type(self, path: Path, text: str) -> None:
         """At the end."""
         self._changed(path.as_uri(), self._buffers[path.as_uri()].text + text)
+
+    def retype(self, path: Path, text: str) -> None:
+        """Everything."""
+        self._changed(path.as_uri(), text)
 
     def save(self, path: Path) -> None:
         text = self.text(path)
@@ -133,6 +147,16 @@ class StrictEditor:
         (action,) = (each for each in question["params"]["actions"] if each["title"] == title)
         self._reply(question, action)
 
+    @property
+    def held(self) -> int:
+        """Edits that wait."""
+        return len(self._held)
+
+    def release(self) -> None:
+        self.holding, held, self._held = False, self._held, []
+        for message in held:
+            self._apply(message)
+
     def close_question(self, question: Json) -> None:
         self._reply(question, None)
 
@@ -162,6 +186,8 @@ class StrictEditor:
             return
         self.objections += self._objections(method, cast("Json", params))
         match method:
+            case "workspace/applyEdit" if self.holding:
+                self._held.append(message)
             case "workspace/applyEdit":
                 self._apply(message)
             case "workspace/configuration":
@@ -170,6 +196,7 @@ class StrictEditor:
                 self._questions.append(message)
             case "window/showDocument":
                 self.shown.append(message["params"]["uri"])
+                self.selections.append(message["params"].get("selection"))
                 self._reply(message, {"success": True})
             case "$/progress":
                 value = message["params"]["value"]
@@ -219,6 +246,7 @@ class StrictEditor:
         buffer = self._buffers[uri]
         # Neovim checks no version that is not above 0, so it is sent 1 for 0.
         if self.refusing:
+            self.refused += 1
             self._reply(message, {"applied": False})
             return
         if version != buffer.version and not (self.name == "neovim" and buffer.version == 0):
