@@ -86,7 +86,7 @@ class AgentSide(Methods):
 
 def _features(client: Client) -> ClientFeatures:
     try:
-        return ClientFeatures.model_validate(client.declared)
+        return ClientFeatures.model_validate(client.declared, by_alias=True, by_name=False)
     except ValidationError as error:
         where = [".".join(map(str, item["loc"])) for item in error.errors()]
         logger.warning("The client's declaration is taken as empty; these do not fit: %s", where)

@@ -35,7 +35,7 @@ class ClientApprover:
         params = _params(question, self._session_id)
         answer = await _asked(self._rpc, names.REQUEST_APPROVAL, params)
         try:
-            result = protocol.ApprovalResult.model_validate(answer)
+            result = protocol.ApprovalResult.model_validate(answer, by_alias=True, by_name=False)
         except ValidationError:
             return None
         return Answer(result.option_id, result.reason, result.stop, by="client")

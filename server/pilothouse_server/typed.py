@@ -58,7 +58,7 @@ class Methods:
 
 def _validated(model: type[P], raw: Any, method: str) -> P:
     try:
-        return model.model_validate(raw)
+        return model.model_validate(raw, by_alias=True, by_name=False)
     except ValidationError as error:
         violations = [
             {"path": ".".join(str(part) for part in item["loc"]), "message": _said(item["msg"])}

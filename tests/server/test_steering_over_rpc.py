@@ -213,3 +213,79 @@ async def test_cancelling_the_request_of_a_prompt_aborts_its_run(session: Open) 
         await wire.seen("AE aborted")
 
     assert wire.lines == [*START, "MS(A)", "MU", "ME(A,aborted)", "TE1", *ABORTED]
+
+
+@pytest.mark.covers("R207", "A5")
+async def test_a_prompt_in_the_packet_of_a_stop_waits_for_the_slot(session: Open) -> None:
+    async with session({"text": "Half", "stall": True}, DONE) as wire:
+        first = wire.prompt("Hi")
+        await wire.seen("MU")
+        stop, second, third = wire.request("agent/abort"), wire.prompt("Ho"), wire.prompt("Hu")
+        stopped, settled, again = await soon(stop), await soon(first), await soon(second)
+        with pytest.raises(RpcError) as refused:
+            await soon(third)
+
+    assert (stopped["runId"], settled["stopReason"], refused.value.kind) == (
+        settled["runId"],
+        "aborted",
+        "busy",
+    )
+    assert (again["stopReason"], again["text"]) == ("completed", "Done.")
+    assert [line for line in wire.lines if line[:3] in ("AS", "AE ")] == [
+        "AS",
+        "AE aborted",
+        "AS",
+        "AE completed",
+    ]
+
+
+@pytest.mark.covers("P2", "R082", "T8")
+async def test_a_stop_in_the_answer_to_a_question_ends_the_run(session: Open, project: Path) -> None:
+    calls = [call("c1", "bash", command="touch one"), call("c2", "bash", command="touch two")]
+    async with session({"calls": calls}, DONE, mode="ask") as wire:
+        prompt = wire.prompt("Hi")
+        question, answer = await soon(wire.approvals.get())
+        chosen = next(option["id"] for option in question["options"] if option["kind"] == "allowOnce")
+        answer.set_result({"optionId": chosen, "stop": True, "reason": "no more"})
+        settled = await soon(prompt)
+
+    assert settled == result(wire, stopReason="aborted", text="", denied=1)
+    assert wire.lines == [
+        *[*START, *CALLS, "XS c1", "AQ c1", "AR c1 denied", "XE c1 denied", "XS c2", "XE c2 aborted"],
+        *["MS(R)", "ME(R,c1 error)", "MS(R)", "ME(R,c2 error)", "TE1", *ABORTED],
+    ]
+    assert list(project.iterdir()) == []
+
+
+@pytest.mark.covers("R263", "P4")
+@pytest.mark.parametrize("field", ["option_id", "optionid", "OptionId", "option"])
+async def test_an_answer_that_spells_its_field_otherwise_allows_nothing(
+    session: Open, project: Path, field: str
+) -> None:
+    async with session({"calls": [call("c1", "bash", command="touch one")]}, DONE, mode="ask") as wire:
+        prompt = wire.prompt("Hi")
+        question, answer = await soon(wire.approvals.get())
+        chosen = next(option["id"] for option in question["options"] if option["kind"] == "allowOnce")
+        with pytest.raises(RpcError) as refused:
+            await soon(wire.request("agent/answer", approvalId=question["approvalId"], **{field: chosen}))
+        answer.set_result({field: chosen})
+        settled = await soon(prompt)
+
+    assert (refused.value.code, settled) == (-32602, result(wire, denied=1))
+    assert list(project.iterdir()) == []
+
+
+@pytest.mark.covers("R263", "P4")
+@pytest.mark.parametrize("spelt", [str.upper, str.title, " {}".format, "{}s".format])
+async def test_an_option_that_was_not_offered_allows_nothing(
+    session: Open, project: Path, spelt: Callable[[str], str]
+) -> None:
+    async with session({"calls": [call("c1", "bash", command="touch one")]}, DONE, mode="ask") as wire:
+        prompt = wire.prompt("Hi")
+        question, answer = await soon(wire.approvals.get())
+        chosen = next(option["id"] for option in question["options"] if option["kind"] == "allowOnce")
+        answer.set_result({"optionId": spelt(chosen)})
+        settled = await soon(prompt)
+
+    assert settled == result(wire, denied=1)
+    assert list(project.iterdir()) == []

@@ -8,10 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from pilothouse_agent.kernel.errors import AgentBusy
-from pilothouse_agent.kernel.events import AgentEnd, Event
-from pilothouse_agent.kernel.messages import UserMessage, text_of
+from pilothouse_agent.kernel.events import AgentEnd, Event, MessageEnd, Notice, PhaseChange
+from pilothouse_agent.kernel.messages import ErrorInfo, TextBlock, UserBlock, UserMessage, text_of
 from pilothouse_agent.kernel.parts import RunChoices
 from pilothouse_agent.kernel.request import Delta, Finished
+from pilothouse_agent.kernel.run import Run
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.agent_session import AbortOutcome, AgentSession, Delivery, Started
 from support.kernel import Bench, Gate, bench, block, says, soon
@@ -231,3 +232,185 @@ async def test_the_session_may_choose_anew_during_such_a_run_and_that_counts_aft
     await soon(session.prompt(block("again")).result)
 
     assert [request.model for request in b.model.requests] == ["other", "other", "new"]
+
+
+def streaming() -> tuple[Bench, Gate]:
+    """A run that stops in the middle of its answer; then good answers."""
+    gate = Gate()
+    return bench([Delta("text", 0, "a"), gate, Finished("stop")], says("second"), says("third")), gate
+
+
+@pytest.mark.covers("R207", "A5", "E2")
+async def test_a_prompt_behind_a_stop_waits_for_the_slot() -> None:
+    b, gate = streaming()
+    session = session_of(b)
+    first = session.prompt(block("go"))
+    await gate.arrival()
+
+    stopping, second = session.abort(), session.prompt(block("instead"))
+    with pytest.raises(AgentBusy):
+        session.prompt(block("one too many"))
+
+    assert (await soon(stopping)).run_id == first.run_id
+    assert ((await soon(first.result)).stop_reason, (await soon(second.result)).text) == ("aborted", "second")
+    assert b.shown == ["U:go", "A:a (aborted)", "U:instead", "A:second"]
+    assert second.run_id == b.events.of(AgentEnd)[1].run_id
+
+
+@pytest.mark.covers("R207", "Q3")
+async def test_of_prompts_and_stops_in_turn_the_last_prompt_runs() -> None:
+    b, gate = streaming()
+    session = session_of(b)
+    session.prompt(block("one"))
+    await gate.arrival()
+
+    stops = [session.abort()]
+    dropped = session.prompt(block("two"))
+    stops.append(session.abort())
+    last = session.prompt(block("three"))
+
+    outcomes = [await soon(stop) for stop in stops]
+    assert [outcome.aborted for outcome in outcomes] == [True, True]
+    assert ((await soon(dropped.result)).stop_reason, (await soon(last.result)).text) == (
+        "aborted",
+        "second",
+    )
+    assert b.shown[-2:] == ["U:three", "A:second"]
+
+
+@pytest.mark.covers("R207")
+async def test_steering_behind_a_stop_and_its_prompt_goes_to_that_prompt() -> None:
+    b, gate = streaming()
+    session = session_of(b)
+    session.prompt(block("one"))
+    await gate.arrival()
+
+    session.abort()
+    second = session.prompt(block("two"))
+    delivery = session.steer(block("more"))
+    await soon(second.result)
+
+    assert (delivery.delivery, delivery.run_id) == ("prompted", second.run_id)
+    assert b.shown[2:] == ["U:two", "U:more", "A:second"]
+
+
+BLANK: list[tuple[UserBlock, ...]] = [(), block(""), block(" \n"), (TextBlock(""), TextBlock("\t"))]
+
+
+@pytest.mark.covers("R208")
+@pytest.mark.parametrize("content", BLANK, ids=repr)
+async def test_a_blank_message_is_refused_at_once_also_while_the_slot_frees(
+    content: tuple[UserBlock, ...],
+) -> None:
+    b, gate = streaming()
+    session = session_of(b)
+    refused: list[str] = []
+
+    def try_all() -> None:
+        for send in (session.prompt, session.steer, session.follow_up):
+            with pytest.raises(ValueError, match="The message is empty"):
+                send(content)
+            refused.append(send.__name__)
+
+    try_all()
+    session.prompt(block("go"))
+    await gate.arrival()
+    session.abort()
+    try_all()
+    good = session.prompt(block("good"))
+
+    assert ((await soon(good.result)).text, len(refused)) == ("second", 6)
+
+
+@pytest.mark.covers("R208", "A2")
+@pytest.mark.parametrize("error", [RuntimeError("no mode"), SystemExit(3)], ids=["error", "exit"])
+async def test_a_promised_run_that_cannot_begin_ends_with_what_was_queued_for_it(
+    error: BaseException,
+) -> None:
+    b, gate = streaming()
+    failing = [None, error, None]
+
+    def use_mode(mode: ApprovalMode) -> None:
+        if (failed := failing.pop(0)) is not None:
+            raise failed
+
+    session = session_of(b, use_mode)
+    session.prompt(block("go"))
+    await gate.arrival()
+    session.abort()
+
+    promised = session.prompt(block("instead"))
+    queued = session.steer(block("more"))
+    result = await soon(promised.result)
+    after = await soon(session.prompt(block("again")).result)
+
+    text = f"The run could not begin: {type(error).__name__}: {error}"
+    assert (result.run_id, result.stop_reason) == (promised.run_id, "error")
+    assert result.error == ErrorInfo("internal", text)
+    assert [item.queue_id for item in result.returned] == [queued.queue_id]
+    assert b.events.of(Notice) == [Notice("error", text, "runNotBegun")]
+    assert after.text == "second"
+
+
+@pytest.mark.covers("R208", "A1")
+async def test_a_promised_run_waits_for_whoever_was_quicker() -> None:
+    b, gate = streaming()
+    session = session_of(b)
+    session.prompt(block("go"))
+    await gate.arrival()
+    quick: list[Run] = []
+
+    def intrude(event: Event) -> None:
+        if isinstance(event, PhaseChange) and event.target == "idle" and not quick:
+            asyncio.get_running_loop().call_soon(try_to)
+
+    def try_to() -> None:
+        if b.agent.busy:
+            asyncio.get_running_loop().call_soon(try_to)
+        else:
+            quick.append(b.agent.prompt("quicker"))
+
+    b.agent.subscribe(intrude)
+    session.abort()
+    promised = session.prompt(block("instead"))
+
+    assert (await soon(promised.result)).stop_reason == "completed"
+    assert {line for line in b.shown if line.startswith("U:")} == {"U:go", "U:quicker", "U:instead"}
+
+
+@pytest.mark.covers("R208", "A1")
+async def test_cancelling_who_waits_for_a_promised_run_aborts_it() -> None:
+    b, gate = streaming()
+    session = session_of(b)
+    session.prompt(block("go"))
+    await gate.arrival()
+    session.abort()
+    promised = session.prompt(block("instead"))
+    waiting = asyncio.ensure_future(promised.result)
+    await asyncio.sleep(0)
+
+    waiting.cancel()
+    await soon(session.settled())
+
+    assert (len(b.model.requests), b.lines[-1]) == (1, "AE aborted")
+
+
+@pytest.mark.covers("R215", "B3", "E1", "E3")
+async def test_notes_are_heard_by_listeners_like_any_other_message() -> None:
+    b = bench(says("ok"), says("again"))
+    session = session_of(b)
+
+    await soon(session.prompt(block("go"), note="The user looks at a.py.").result)
+    b.agent.append_custom("mark", "of the application")
+    await soon(session.prompt(block("on"), note="The user looks at a.py.").result)
+
+    assert b.lines[:3] == ["MS(C)", "ME(C,context)", "AS"]
+    assert [event.message for event in b.events.of(MessageEnd)] == list(b.agent.state.messages)
+    assert b.shown == [
+        "C context:The user looks at a.py.",
+        "U:go",
+        "A:ok",
+        "C mark:of the application",
+        "U:on",
+        "A:again",
+    ]

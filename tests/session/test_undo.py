@@ -13,7 +13,7 @@ from pilothouse_agent.files.journal import ChangeJournal
 from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.files.rewind import Rewound, RewoundFile
 from pilothouse_agent.kernel.errors import AgentBusy
-from pilothouse_agent.kernel.events import Notice
+from pilothouse_agent.kernel.events import MessageEnd, Notice
 from pilothouse_agent.kernel.messages import CustomMessage, TextBlock
 from pilothouse_agent.kernel.ports import FileChange
 from pilothouse_agent.kernel.request import Delta, Finished
@@ -24,6 +24,7 @@ from pilothouse_agent.session.create import SessionOptions, create_session
 from pilothouse_agent.session.places import changes_file
 from pilothouse_agent.session.recording import RunRecorder
 from pilothouse_agent.session.settings import Settings
+from support.footprints import turns_of_the_loop
 from support.kernel import Bench, Gate, bench, block, says, soon
 from support.recorder import Recorder
 
@@ -194,3 +195,85 @@ async def test_whoever_else_is_to_know_is_told_of_undone_changes_too(tmp_path: P
 def test_an_id_from_outside_leads_nowhere_else(session_id: str) -> None:
     with pytest.raises(ValueError, match="not the id of a session"):
         changes_file({"PILOTHOUSE_HOME": "/h"}, session_id)
+
+
+@pytest.mark.covers("R206")
+@pytest.mark.parametrize("kind", ["steering", "followUp"])
+async def test_a_message_that_comes_during_an_undo_starts_its_run_behind_it(kind: str) -> None:
+    undo, b = Undoing(), bench(says("ok"))
+    session = session_of(b, undo)
+    undoing = asyncio.create_task(session.rewind())
+    await soon(undo.begun.wait())
+
+    send = session.steer if kind == "steering" else session.follow_up
+    first, second = send(block("one")), send(block("two"))
+    await turns_of_the_loop(10)
+    before = list(b.lines)
+    undo.may_end.set()
+    await soon(undoing)
+    await soon(session.settled())
+
+    assert ([first.delivery, second.delivery], first.run_id) == (["prompted"] * 2, second.run_id)
+    assert (before, b.shown[0][:9], b.shown[1:]) == ([], "C rewind:", ["U:one", "U:two", "A:ok"])
+
+
+@pytest.mark.covers("R206")
+async def test_a_message_that_came_during_an_undo_that_failed_is_not_lost() -> None:
+    undo, b = Undoing(), bench(says("ok"))
+    undo.fails = True
+    session = session_of(b, undo)
+    undoing = asyncio.create_task(session.rewind())
+    await asyncio.sleep(0)
+
+    session.steer(block("one"))
+    with pytest.raises(KeyError):
+        await soon(undoing)
+    await soon(session.settled())
+
+    assert b.shown == ["U:one", "A:ok"]
+
+
+@pytest.mark.covers("R206", "A5")
+async def test_an_abort_during_an_undo_ends_the_run_that_waits_for_it_before_its_request() -> None:
+    undo, b = Undoing(), bench(says("never"))
+    session = session_of(b, undo)
+    undoing = asyncio.create_task(session.rewind())
+    await soon(undo.begun.wait())
+
+    delivery = session.steer(block("one"))
+    aborting = session.abort()
+    undo.may_end.set()
+    await soon(undoing)
+    outcome = await soon(aborting)
+
+    assert (outcome.aborted, outcome.run_id) == (True, delivery.run_id)
+    assert (b.shown[1:], b.model.requests, b.lines[-1]) == (["U:one"], [], "AE aborted")
+
+
+@pytest.mark.covers("R206")
+async def test_closing_a_session_waits_for_its_undo() -> None:
+    undo, b = Undoing(), bench()
+    session = session_of(b, undo)
+    undoing = asyncio.create_task(session.rewind())
+    await soon(undo.begun.wait())
+
+    closing = asyncio.create_task(session.close(5))
+    await turns_of_the_loop(10)
+    closed_before = closing.done()
+    undo.may_end.set()
+    await soon(closing)
+
+    assert (closed_before, await soon(undoing)) == (False, BACK)
+
+
+@pytest.mark.covers("R215", "B3", "E1")
+async def test_what_the_model_is_told_of_an_undo_is_heard_like_any_other_message() -> None:
+    undo, b = Undoing(), bench(says("ok"))
+    session = session_of(b, undo)
+    undo.may_end.set()
+
+    await soon(session.rewind())
+    await soon(session.prompt(block("go")).result)
+
+    assert b.lines[:3] == ["MS(C)", "ME(C,rewind)", "AS"]
+    assert [event.message for event in b.events.of(MessageEnd)] == list(b.agent.state.messages)

@@ -12,7 +12,14 @@ from pilothouse_agent.kernel.approvals import Approvals
 from pilothouse_agent.kernel.bus import EventBus, Listener
 from pilothouse_agent.kernel.compact import Compacting
 from pilothouse_agent.kernel.errors import AgentBusy, NothingToContinue, NotRunning
-from pilothouse_agent.kernel.events import Notice, QueuedItem, QueueKind, SessionUpdate
+from pilothouse_agent.kernel.events import (
+    MessageEnd,
+    MessageStart,
+    Notice,
+    QueuedItem,
+    QueueKind,
+    SessionUpdate,
+)
 from pilothouse_agent.kernel.loop import Input, Runner
 from pilothouse_agent.kernel.messages import (
     AssistantMessage,
@@ -23,6 +30,7 @@ from pilothouse_agent.kernel.messages import (
     Usage,
     UserBlock,
     UserMessage,
+    is_blank,
     text_of,
 )
 from pilothouse_agent.kernel.parts import AgentConfig, AgentParts, RunChoices, SystemPrompt
@@ -35,7 +43,9 @@ from pilothouse_agent.kernel.snapshot import Snapshots
 from pilothouse_agent.kernel.state import AgentStateSnapshot, State
 from pilothouse_agent.kernel.transcript import Transcript
 
-__all__ = ["Agent", "Content"]
+__all__ = ["EMPTY_MESSAGE", "Agent", "Content"]
+
+EMPTY_MESSAGE = "The message is empty. Give it text or content."
 
 Content: TypeAlias = "str | tuple[UserBlock, ...]"
 
@@ -88,6 +98,11 @@ class Agent:
     def busy(self) -> bool:
         """Whether a prompt would be refused."""
         return not self._idle.is_set()
+
+    @property
+    def aborting(self) -> bool:
+        """What is active has been aborted and is on its way out."""
+        return self._signal is not None and self._signal.aborted
 
     @property
     def run_id(self) -> str | None:
@@ -189,6 +204,8 @@ class Agent:
             self._parts.new_id("msg"), _blocks(content), self._parts.clock.now(), name, for_model
         )
         self._transcript.append(message)
+        self._bus.post(MessageStart(message.id, "custom"))
+        self._bus.post(MessageEnd(message))
         return message
 
     def notify(self, notice: Notice) -> None:
@@ -276,7 +293,7 @@ class Agent:
     def _enqueue(self, kind: QueueKind, content: Content) -> str:
         blocks = _blocks(content)
         if not blocks:
-            raise ValueError("The message is empty. Give it text or content.")
+            raise ValueError(EMPTY_MESSAGE)
         if self.ending:
             raise NotRunning
         queue_id = self._parts.new_id("queue")
@@ -295,8 +312,7 @@ class Agent:
 def _blocks(content: Content) -> tuple[UserBlock, ...]:
     """The content as blocks; none when there is nothing in it but blanks."""
     blocks = (TextBlock(content),) if isinstance(content, str) else content
-    has_something = any(not isinstance(block, TextBlock) or block.text.strip() for block in blocks)
-    return blocks if has_something else ()
+    return () if is_blank(blocks) else blocks
 
 
 def _tail(messages: list[Message]) -> Message | None:

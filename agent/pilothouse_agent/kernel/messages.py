@@ -29,6 +29,7 @@ __all__ = [
     "Usage",
     "UserBlock",
     "UserMessage",
+    "is_blank",
     "text_of",
 ]
 
@@ -209,6 +210,11 @@ class CustomMessage:
 
 ModelMessage: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage
 Message: TypeAlias = ModelMessage | CustomMessage
+
+
+def is_blank(content: tuple[UserBlock, ...]) -> bool:
+    """Nothing in it, or nothing but blanks."""
+    return not any(not isinstance(block, TextBlock) or block.text.strip() for block in content)
 
 
 def text_of(content: tuple[UserBlock | AssistantBlock, ...]) -> str:

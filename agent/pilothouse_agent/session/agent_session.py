@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Generator
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from pilothouse_agent.files.rewind import Rewound
-from pilothouse_agent.kernel.agent import Agent
+from pilothouse_agent.kernel.agent import EMPTY_MESSAGE, Agent
 from pilothouse_agent.kernel.errors import AgentBusy
-from pilothouse_agent.kernel.events import QueuedItem, QueueKind
-from pilothouse_agent.kernel.messages import UserBlock
+from pilothouse_agent.kernel.events import Notice, QueuedItem, QueueKind
+from pilothouse_agent.kernel.foreign import described, guarded
+from pilothouse_agent.kernel.messages import UserBlock, is_blank
 from pilothouse_agent.kernel.parts import RunChoices, random_id
 from pilothouse_agent.kernel.run import Run, RunResult
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
+from pilothouse_agent.session.coming_run import ComingRun
 from pilothouse_agent.session.open_folders import OpenFolders
 from pilothouse_agent.session.settings import Settings
 
@@ -50,26 +52,6 @@ class AbortOutcome:
     returned: tuple[QueuedItem, ...] = ()
 
 
-@dataclass(slots=True)
-class _Next:
-    """A run that is to begin, at once or when the last one has left its slot."""
-
-    run_id: str
-    items: list[tuple[UserBlock, ...] | QueuedItem]
-    prompt_id: str | None = None
-    note: str = ""
-    choices: RunChoices | None = None
-    mode: ApprovalMode | None = None
-    aborted: bool = False
-    started: asyncio.Future[Run] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-
-    def __await__(self) -> Generator[object, None, RunResult]:
-        return self._result().__await__()
-
-    async def _result(self) -> RunResult:
-        return await (await asyncio.shield(self.started))
-
-
 class AgentSession:
     """Every admitting method is one synchronous step; only results are awaited."""
 
@@ -96,11 +78,12 @@ class AgentSession:
         self._use_mode = use_mode
         self.folders = folders
         self._undo = undo
-        self._undoing = False
+        self._no_undo = asyncio.Event()
+        self._no_undo.set()
         self._noted = ""
         """The last note on what the user is looking at."""
         self._run: Run | None = None
-        self._next: _Next | None = None
+        self._next: ComingRun | None = None
         self._starting: asyncio.Task[None] | None = None
 
     def prompt(
@@ -112,19 +95,23 @@ class AgentSession:
         mode: ApprovalMode | None = None,
         note: str = "",
     ) -> Started:
-        """Admit a prompt. Raises `AgentBusy` during a run; after its agent_end it waits for the slot.
+        """Admit a prompt. Raises `AgentBusy` during a run and an undo, and ValueError when it is blank.
+
+        Behind an abort, or after the run's agent_end, it waits for the slot.
 
         `choices` and `mode` hold for its run and no longer.
 
         `note` says what the user is looking at: a message of its own before the prompt, so that this
         stays as it was typed. The same note is not given twice in a row.
         """
-        if self._next is not None or self._undoing or (self.agent.busy and self.agent.run_id is not None):
+        _refuse_blank(content)
+        running = self.agent.busy and self.agent.run_id is not None and not self.agent.aborting
+        if running or self._waiting is not None or self._undoing:
             raise AgentBusy
-        return self._begin(_Next(random_id("run"), [content], prompt_id, note, choices, mode))
+        return self._begin(ComingRun(random_id("run"), [content], prompt_id, note, choices, mode))
 
     def steer(self, content: tuple[UserBlock, ...]) -> Delivery:
-        """Steer the run; without one, or when it takes no more messages, start one."""
+        """Steer the run; without one, or when it takes no more messages, start one (after an undo)."""
         return self._deliver("steering", content)
 
     def follow_up(self, content: tuple[UserBlock, ...]) -> Delivery:
@@ -138,20 +125,21 @@ class AgentSession:
         """Undo what a run did to files, by default the last run that changed any; see `files.rewind`.
 
         Raises `AgentBusy` during a run and during another undo, and `KeyError` for a run of which nothing
-        is known. Prompts are refused meanwhile.
+        is known. Prompts are refused meanwhile, and the run of a message that comes meanwhile waits.
         """
         if self._undo is None:
             return Rewound(None)
         if self._next is not None or self._undoing or self.agent.busy:
             raise AgentBusy
-        self._undoing = True
+        self._no_undo.clear()
         try:
             outcome = await self._undo(run_id, merge=merge)
-            if outcome.changed and not self.agent.busy:
+            if outcome.changed:
+                await self.agent.wait_for_idle()
                 self.agent.append_custom("rewind", _told(outcome), for_model=True)
             return outcome
         finally:
-            self._undoing = False
+            self._no_undo.set()
 
     def configure(self, settings: Settings) -> None:
         """Take changed settings from the next run on."""
@@ -169,9 +157,10 @@ class AgentSession:
 
     async def settled(self) -> None:
         """Returns when no run is active and none is promised."""
-        while self._next is not None or self.agent.busy:
+        while self._next is not None or self.agent.busy or self._undoing:
             if self._starting is not None:
-                await asyncio.shield(self._starting)
+                await asyncio.wait({self._starting})
+            await self._no_undo.wait()
             await self.agent.wait_for_idle()
 
     async def close(self, limit: float) -> None:
@@ -186,13 +175,12 @@ class AgentSession:
             self.closed = True
             await self._release()
 
-    async def _aborted(self, run: Run | None, pending: _Next | None) -> AbortOutcome:
-        if pending is not None:
-            run = await asyncio.shield(pending.started)
-        if run is None:
+    async def _aborted(self, run: Run | None, pending: ComingRun | None) -> AbortOutcome:
+        settling: Awaitable[RunResult] | None = pending or run
+        if settling is None:
             await self.agent.wait_for_idle()
             return AbortOutcome(aborted=False)
-        result = await run
+        result = await settling
         return AbortOutcome(result.stop_reason == "aborted", result.run_id, result.returned)
 
     @property
@@ -200,46 +188,84 @@ class AgentSession:
         """A run is active, or about to begin, that steering and follow-ups go to."""
         return self._next is not None or (self.agent.busy and not self.agent.ending)
 
+    @property
+    def _undoing(self) -> bool:
+        return not self._no_undo.is_set()
+
+    @property
+    def _waiting(self) -> ComingRun | None:
+        """The run that is to begin, unless it is to end at once."""
+        return self._next if self._next is not None and not self._next.aborted else None
+
     def _deliver(self, kind: QueueKind, content: tuple[UserBlock, ...]) -> Delivery:
+        _refuse_blank(content)
         if self._next is None and self.agent.busy and not self.agent.ending:
             queue = self.agent.steer if kind == "steering" else self.agent.follow_up
             delivery = "steered" if kind == "steering" else "queued"
             return Delivery(queue(content), delivery, self.agent.run_id)
         item = QueuedItem(random_id("queue"), kind, content)
-        if self._next is not None:
-            self._next.items.append(item)
-            return Delivery(item.queue_id, "prompted", self._next.run_id)
-        return Delivery(item.queue_id, "prompted", self._begin(_Next(random_id("run"), [item])).run_id)
+        if (waiting := self._waiting) is not None:
+            waiting.items.append(item)
+            return Delivery(item.queue_id, "prompted", waiting.run_id)
+        return Delivery(item.queue_id, "prompted", self._begin(ComingRun(random_id("run"), [item])).run_id)
 
-    def _begin(self, coming: _Next) -> Started:
-        if not self.agent.busy and not (self.folders is not None and self.folders.moving):
+    @property
+    def _free(self) -> bool:
+        moving = self.folders is not None and self.folders.moving
+        return not (moving or self._undoing or self.agent.busy)
+
+    def _begin(self, coming: ComingRun) -> Started:
+        if self._free and self._next is None:
             self._run = self._start(coming)
             return Started(self._run.run_id, self._run)
         self._next = coming
-        self._starting = asyncio.create_task(self._start_when_idle(coming))
+        self._starting = asyncio.create_task(self._start_when_free(coming, self._starting))
         return Started(coming.run_id, coming)
 
-    def _start(self, coming: _Next) -> Run:
+    def _start(self, coming: ComingRun) -> Run:
         self._give(coming.note)
         self._use_mode(coming.mode or self.mode)
         return self.agent.prompt(
             *coming.items, prompt_id=coming.prompt_id, run_id=coming.run_id, choices=coming.choices
         )
 
-    async def _start_when_idle(self, pending: _Next) -> None:
-        await self.agent.wait_for_idle()
-        if self.folders is not None:
-            await self.folders.settled()
-        self._next = None
-        self._run = self._start(pending)
-        if pending.aborted:
+    async def _start_when_free(self, coming: ComingRun, before: asyncio.Task[None] | None) -> None:
+        """Begin the run behind the one that waits already, if any; it begins or fails, whatever happens."""
+        try:
+            if before is not None:
+                await asyncio.wait({before})
+            await self._freed()
+            self._run = run = guarded(self._start, coming)
+        except BaseException as error:
+            coming.has_failed(error)
+            if not isinstance(error, Exception):
+                raise
+            logger.exception("A run that was promised could not begin")
+            self.agent.notify(Notice("error", f"The run could not begin: {described(error)}", "runNotBegun"))
+            return
+        finally:
+            if self._next is coming:
+                self._next = None
+        if coming.aborted:
             self.agent.abort()
-        pending.started.set_result(self._run)
+        coming.has_begun(run)
+
+    async def _freed(self) -> None:
+        while not self._free:
+            await self.agent.wait_for_idle()
+            await self._no_undo.wait()
+            if self.folders is not None:
+                await self.folders.settled()
 
     def _give(self, note: str) -> None:
         if note and note != self._noted:
             self.agent.append_custom("context", note, for_model=True)
             self._noted = note
+
+
+def _refuse_blank(content: tuple[UserBlock, ...]) -> None:
+    if is_blank(content):
+        raise ValueError(EMPTY_MESSAGE)
 
 
 def _told(outcome: Rewound) -> str:

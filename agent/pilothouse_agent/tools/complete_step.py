@@ -11,8 +11,8 @@ from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.ports import PlannedFiles, ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
 from pilothouse_agent.kernel.tooling import Footprint, ToolResult
-from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
-from pilothouse_agent.tools.todo_write import todo_result
+from pilothouse_agent.tools.arguments import Arguments, schema_of
+from pilothouse_agent.tools.todo_write import todo_result, validate_with_list
 from pilothouse_agent.tools.todos import TodoList
 from pilothouse_agent.tools.visible import visible
 
@@ -44,7 +44,7 @@ class CompleteStepTool:
         self.spec = ToolSpec("complete_step", _DESCRIPTION, schema_of(CompleteStepArguments))
 
     def bind(self, arguments: JsonObject) -> CompleteStepInvocation:
-        step = validate(CompleteStepArguments, arguments)
+        step = validate_with_list(CompleteStepArguments, arguments, self._todos)
         return CompleteStepInvocation(self._todos, step.content, step.index)
 
 
@@ -67,5 +67,8 @@ class CompleteStepInvocation:
         return None
 
     async def execute(self, context: ToolContext) -> ToolResult:
-        done = self.list.complete(content=self.content, index=self.index)
-        return todo_result(f"Completed: {done.content}.", self.list)
+        step = self.list.complete(content=self.content, index=self.index)
+        if step.status == "completed":
+            said = f"It was completed already: {step.content}.\n{self.list.present()}\nAs before,"
+            return todo_result(said, self.list)
+        return todo_result(f"Completed: {step.content}.", self.list)

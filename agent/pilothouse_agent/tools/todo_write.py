@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pydantic import Field
 
@@ -11,11 +12,14 @@ from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import TextBlock
 from pilothouse_agent.kernel.ports import PlannedFiles, ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
-from pilothouse_agent.kernel.tooling import Footprint, ToolResult
+from pilothouse_agent.kernel.tooling import Footprint, InvalidArguments, ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
+from pilothouse_agent.tools.limits import sendable
 from pilothouse_agent.tools.todos import TodoList
 
-__all__ = ["TodoWriteTool", "todo_result"]
+__all__ = ["TodoWriteTool", "todo_result", "validate_with_list"]
+
+A = TypeVar("A", bound=Arguments)
 
 _NOTHING = Footprint()
 
@@ -47,7 +51,7 @@ class TodoWriteTool:
         self.spec = ToolSpec("todo_write", _DESCRIPTION, schema_of(TodoWriteArguments), _GUIDANCE)
 
     def bind(self, arguments: JsonObject) -> TodoWriteInvocation:
-        items = validate(TodoWriteArguments, arguments).todos
+        items = validate_with_list(TodoWriteArguments, arguments, self._todos).todos
         return TodoWriteInvocation(self._todos, tuple(Todo(item.content, item.status) for item in items))
 
 
@@ -73,12 +77,23 @@ class TodoWriteInvocation:
         return todo_result("The list is written.", self.list)
 
 
+def validate_with_list(model: type[A], arguments: JsonObject, todos: TodoList) -> A:
+    """As `validate`; what is wrong is told together with the list as it stays."""
+    try:
+        return validate(model, arguments)
+    except InvalidArguments as error:
+        raise InvalidArguments(error.violations, todos.present()) from None
+
+
 def todo_result(done: str, todos: TodoList) -> ToolResult:
-    """`done` and how the list stands now, with the event that shows the list."""
+    """`done` and how the list stands now, all of it where something is odd, with the event that shows it."""
     unfinished = len(todos.unfinished())
     state = (
         f"{unfinished} of {len(todos.todos)} steps are unfinished."
         if unfinished
         else "Nothing is unfinished."
     )
-    return ToolResult((TextBlock(f"{done} {state}"),), effects=(TodoUpdate(todos.todos),))
+    text = f"{done} {state}"
+    if oddities := todos.oddities():
+        text = "\n".join([text, *oddities, todos.present()])
+    return ToolResult((TextBlock(sendable(text)),), effects=(TodoUpdate(todos.todos),))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -25,22 +26,44 @@ class TodoList:
         self.todos = tuple(todos)
 
     def complete(self, *, content: str | None = None, index: int | None = None) -> Todo:
-        """Mark a step completed; `index` is from 1. Raises `ToolError` listing the open steps."""
+        """Mark a step completed and give it as it was; `index` is from 1.
+
+        Raises `ToolError` listing the open steps.
+        """
         position = self._position(content) if index is None else index - 1
         if position is None or not 0 <= position < len(self.todos):
             wanted = f"step {index}" if content is None else f"step {content!r}"
             raise ToolError(f"There is no {wanted}. {self._open_steps()}")
-        done = replace(self.todos[position], status="completed")
+        step = self.todos[position]
+        done = replace(step, status="completed")
         self.todos = (*self.todos[:position], done, *self.todos[position + 1 :])
-        return done
+        return step
 
     def reminder(self) -> str:
         """What the model is told of the list; empty once nothing of it is unfinished."""
-        if not self.unfinished():
-            return ""
-        return "\n".join(
+        return self.shown() if self.unfinished() else ""
+
+    def shown(self) -> str:
+        """The present list, numbered."""
+        lines = [
             f"{number}. [{todo.status}] {todo.content}" for number, todo in enumerate(self.todos, start=1)
-        )
+        ]
+        return "\n".join(lines)
+
+    def present(self) -> str:
+        """What an error about the list shows of it."""
+        return f"The list is now:\n{self.shown()}" if self.todos else "There is no list now."
+
+    def oddities(self) -> list[str]:
+        """What is not as a list should be, in sentences."""
+        said: list[str] = []
+        working = sum(todo.status == "in_progress" for todo in self.todos)
+        if working > 1:
+            said.append(f"{working} steps are in progress; work on one at a time.")
+        still_open = Counter(_key(todo.content) for todo in self.todos if todo.status != "completed")
+        if any(count > 1 for count in still_open.values()):
+            said.append("Some open steps have the same content; name them by number.")
+        return said
 
     def _position(self, content: str | None) -> int | None:
         """The open step of that content, or a completed one when none is open."""
@@ -56,7 +79,8 @@ class TodoList:
             if todo.status != "completed"
         ]
         if not steps:
-            return "No step is open; write a list with todo_write first."
+            done = f"\n{self.present()}" if self.todos else ""
+            return f"No step is open; write a list with todo_write first.{done}"
         return "The open steps are:\n" + "\n".join(steps)
 
 
