@@ -197,6 +197,16 @@ async def test_a_proxy_that_is_gone_is_named_without_its_password(
 
 
 @pytest.mark.covers("R253")
+async def test_what_is_left_out_is_told_of_a_request_that_fails_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.invalid:3128")
+    monkeypatch.setenv("NO_PROXY", "::g")
+    async with registry({"far": {"baseUrl": f"http://{FAR}:9/v1"}}) as models:
+        events = await ask(models, REQUEST)
+    text = "NO_PROXY holds '::g', which is no host, address or network. It is left out."
+    assert (notices(events), failure(events).kind) == ([Notice("warning", text, "network")], "connectionLost")
+
+
+@pytest.mark.covers("R253")
 async def test_a_proxy_nobody_knows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "proxy.invalid:3128")
     async with registry({"far": {"baseUrl": f"https://{FAR}/v1"}}) as models:

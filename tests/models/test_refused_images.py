@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
+from pilothouse_agent.kernel.agent import Agent
 from pilothouse_agent.kernel.json_types import JsonValue
-from pilothouse_agent.kernel.messages import ImageBlock, ModelMessage, RefusedBlock, ToolCall
+from pilothouse_agent.kernel.messages import ImageBlock, ModelMessage, RefusedBlock, TextBlock, ToolCall
+from pilothouse_agent.kernel.parts import AgentParts
 from support.asking import MakeProvider, ask, assistant, failure, model_request, seen, tool_result, user
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, json_answer, text_chunk
 from support.typed_events import answer, block, delta, message, text_delta
@@ -144,6 +147,21 @@ async def test_an_image_that_is_refused_within_the_answer_is_named_too(
     server.play(Answer.of(chat_body({"error": {"message": words, "type": "invalid_request_error"}})))
     error = failure(await ask(provider("openai-chat"), model_request(*HISTORY)))
     assert (error.kind, error.refused) == ("invalidRequest", RefusedBlock("m0", 2))
+
+
+@pytest.mark.covers("R214")
+@pytest.mark.parametrize("wire", HI)
+async def test_a_session_goes_on_without_the_image_that_was_refused(
+    wire: str, server: ModelServer, provider: MakeProvider
+) -> None:
+    refusal = json_answer(400, {"error": {"message": "image dimensions exceed 8000 pixels"}})
+    server.play(refusal, *[Answer.of(HI[wire])] * 2)
+    agent = Agent(AgentParts(provider(wire), session_id="s1"), model=f"{wire}/m")
+    async with asyncio.timeout(5):
+        results = [await agent.prompt(content) for content in ((TextBlock("Look"), FIRST), "And now?")]
+    assert [result.stop_reason for result in results] == ["completed", "completed"]
+    sent = [(b"Zmly" in request.body, b"exceed 8000 pixels" in request.body) for request in server.requests]
+    assert sent == [(True, False), (False, True), (False, True)]
 
 
 TOO_MANY: list[tuple[str, str, list[str]]] = [

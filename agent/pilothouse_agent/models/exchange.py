@@ -67,10 +67,8 @@ class Exchange:
         try:
             async with contextlib.AsyncExitStack() as stack:
                 body = await self._post(request, write, stack, told)
-                for problem in self._taken_problems():
-                    yield Notice("warning", problem, "network")
-                for text in told:
-                    yield Notice("warning", text, "conceded")
+                for notice in self._notices(told):
+                    yield notice
                 answer = read(replace(self._source, request_id=body.request_id))
                 async with contextlib.aclosing(_pieces(body, answer, self._timeouts.rest)) as pieces:
                     async for piece in pieces:
@@ -86,6 +84,8 @@ class Exchange:
             logger.error("%s failed on something unforeseen\n%s", self._source.name, text)
             text = f"{self._source.name} failed on something unforeseen: {type(error).__name__}."
             ending = [Failed(own_error(self._source, "unknown", text))]
+        for notice in self._notices(told):
+            yield notice
         for event in ending:
             if isinstance(event, Failed):
                 event = replace(event, error=locate(event.error, self._concessions.to(request)))
@@ -99,9 +99,13 @@ class Exchange:
         if self._problem is None:
             await self._connection.aclose()
 
-    def _taken_problems(self) -> list[str]:
-        taken, self._connection.problems = self._connection.problems, []
-        return taken
+    def _notices(self, told: list[str]) -> list[Notice]:
+        """What the user has not been told yet."""
+        notices = [Notice("warning", text, "network") for text in self._connection.problems]
+        notices += [Notice("warning", text, "conceded") for text in told]
+        self._connection.problems.clear()
+        told.clear()
+        return notices
 
     async def _post(
         self, request: ModelRequest, write: Write, stack: contextlib.AsyncExitStack, told: list[str]
