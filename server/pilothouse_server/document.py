@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Literal, TypeAlias
@@ -41,6 +42,10 @@ class Document:
         """The text an edit of ours has left saved, in a document that is open only because of that."""
         self.read_as: str | None = None
         """The encoding that the client says it has read it as."""
+        self.told_at = time.monotonic()
+        """When the client last told anything of it."""
+        self.latest: Change | None = None
+        """What was applied last; None when it was not a change."""
         self.had_file = False
         """Whether there was a file behind it at some time since it was opened."""
         self._lines = LineText("")
@@ -105,7 +110,7 @@ class Document:
     def open(self, uri: str, opened: Opened) -> None:
         self.uri, self.path = uri, path_of(uri)
         self.language, self.version = opened.language, opened.version
-        self.saved, self.left, self.had_file = None, None, False
+        self.saved, self.left, self.had_file, self.latest = None, None, False, None
         self._versioned, self.read_as = True, None
         self._openings += 1
         self._take_whole(opened.text)
@@ -118,9 +123,11 @@ class Document:
         self.version, self._versioned = changed.version, True
         for change in changed.changes:
             self._apply(change)
+            self.latest = change
             self._settle()
             self._tell("changed")
         if not changed.changes:
+            self.latest = None
             self._settle()
             self._tell("changed")
 
@@ -165,6 +172,8 @@ class Document:
             self._unsettled = None
 
     def _tell(self, event: DocumentEvent) -> None:
+        if event != "doubted":
+            self.told_at = time.monotonic()
         stirred, self._stirred = self._stirred, asyncio.Event()
         stirred.set()
         self._listeners.tell(self, event)

@@ -31,6 +31,8 @@ class Documents:
         """`encoding` is the one that was negotiated."""
         self.encoding: Encoding = encoding
         self.looks = looks or DiskLooks()
+        self.tells_first = False
+        """Whether the client was seen to tell of an edit before it answered that it has made it."""
         self._open: dict[str, Document] = {}
         self._closed: dict[str, None] = {}
         self._looking: set[asyncio.Task[None]] = set()

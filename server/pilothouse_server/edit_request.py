@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, cast
 
 from pilothouse_agent.files.same_text import same_but_last_end
@@ -13,7 +13,9 @@ from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_server import method_names as names
 from pilothouse_server.clients import USUAL, ClientProfile
 from pilothouse_server.document import Document, DocumentEvent
-from pilothouse_server.edit_traces import is_absent, stands
+from pilothouse_server.edit_traces import is_absent, made_of, stands
+from pilothouse_server.landings import Landing, landing_of
+from pilothouse_server.sync_params import Change
 from pilothouse_server.text_edits import TextEdit, workspace_edit
 from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
 
@@ -39,17 +41,28 @@ class Limits:
     """For the client's answer to being asked to save."""
     settle: float = 30
     """For a change that tells what became of an edit, where the client may hold it back so long."""
+    fresh: float = 0.25
+    """How long it counts that the keys rest, with a client that tells changes only then."""
+    rest: float = 10
+    """Without a word of such a client, after which its keys are taken to rest."""
+    still: float = 1.5
+    """Without a change, before an edit that is for no version."""
+    patience: float = 60
+    """For so long a time without a change to come."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    kind: Literal["applied", "refused", "otherwise", "unknown"]
-    """`otherwise`: the editor said yes, and its text is another than was asked for."""
+    kind: Literal["applied", "refused", "otherwise", "unknown", "partly", "misplaced"]
+    """`otherwise`: the editor said yes, and its text is another than was asked for; `partly`: it made some
+    of the edit; `misplaced`: it made the edit in a text for which it was not meant."""
     text: str = ""
-    """For applied: what the edit made, without what the user changed meanwhile."""
+    """For applied and whatever stands of the others: what was made, without what the user changed."""
     reason: str = ""
     explained: bool = False
     """For refused: a newer text has come, for which the edit was not meant."""
+    landing: Landing | None = None
+    """For misplaced."""
 
 
 class Answer(NamedTuple):
@@ -78,9 +91,15 @@ class EditRequest:
         self._expected = expected
         self._limits = limits
         self._profile = profile
+        self._edits: Sequence[TextEdit] = ()
         self._seen: str | None = None
         """The text as it was when all of it was the one expected."""
         self._changed = False
+        self._told: list[Change] | None = []
+        """The changes since it was sent; None when they do not lead from text to text."""
+        self._answers = rpc.answers
+        self.told_first = False
+        """Whether the client told of the edit before it answered anything."""
         self._stirred = asyncio.Event()
 
     async def send(self, edits: Sequence[TextEdit], label: str | None, signal: AbortSignal) -> Outcome:
@@ -89,7 +108,9 @@ class EditRequest:
         After an abort the outcome is still waited for, but no longer for what explains a refusal.
         """
         document = self._document
-        edit = workspace_edit(document.uri, self._version, edits, least_version=self._profile.least_version)
+        self._edits = edits
+        version = None if self._profile.versions == "none" else self._version
+        edit = workspace_edit(document.uri, version, edits, least_version=self._profile.least_version)
         params = {"edit": edit, **({"label": label} if label is not None else {})}
         asking = self._ask(names.APPLY_EDIT, params)
         if self._profile.tells_when_refreshed:
@@ -111,37 +132,65 @@ class EditRequest:
         return asking
 
     async def _judge(self, answer: Answer, signal: AbortSignal) -> Outcome:
+        landing = None
         if answer.kind in ("yes", "unclear"):
-            await self._until_told(signal)
+            landing = await self._until_told(signal)
         elif answer.kind == "no":
             await self._until(lambda: self._explained() or signal.aborted, self._limits.retry)
         if self._stands():
             return Outcome("applied", self._seen if self._seen is not None else self._expected)
+        if landing is not None:
+            return Outcome("misplaced", landing=landing)
+        made = await self._partly_made()
+        if answer.kind == "no" and made is not None:
+            return Outcome("partly", made, answer.reason)
         if answer.kind == "no":
             return Outcome("refused", reason=answer.reason, explained=self._explained())
         if self._document.closed:
             return Outcome("unknown", reason="it was closed before its new text came")
         if self._is_skipped():
             return Outcome("refused", reason=_SKIPPED, explained=True)
-        return self._otherwise(answer)
+        return self._otherwise(answer, made)
 
-    def _otherwise(self, answer: Answer) -> Outcome:
+    def _otherwise(self, answer: Answer, made: str | None) -> Outcome:
         """The text did not come, and nobody said no."""
         if answer.kind == "yes" and self._changed:
-            return unlike(self._before, self._expected, self._document.text)
+            return replace(unlike(self._before, self._expected, self._document.text), text=made or "")
         if answer.kind == "yes" and same_but_last_end(self._before, self._expected):
             return Outcome("otherwise", reason=_LAST_END)
         return Outcome("unknown", reason=answer.reason)
 
-    async def _until_told(self, signal: AbortSignal) -> None:
-        """What became of an edit that nobody refused."""
+    async def _until_told(self, signal: AbortSignal) -> Landing | None:
+        """Wait for what became of an edit that nobody refused; where it came to stand in a wrong place."""
 
         def told() -> bool:
             return self._stands() or self._is_skipped() or self._document.closed
 
-        await self._until(told, self._limits.sight)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.sight):
+                while not told():
+                    self._stirred.clear()
+                    landing = await self._landing()
+                    if landing is not None or told():
+                        return landing
+                    await self._stirred.wait()
         if self._profile.holds_back and not self._changed:
-            await self._until(lambda: told() or signal.aborted, self._limits.settle - self._limits.sight)
+            left = self._limits.settle - self._limits.sight
+            await self._until(lambda: told() or self._changed or signal.aborted, left)
+        return None if told() else await self._landing()
+
+    async def _landing(self) -> Landing | None:
+        if not self._told:
+            return None
+        document, told = self._document, tuple(self._told)
+        return await asyncio.to_thread(landing_of, self._edits, self._before, told, document.encoding)
+
+    async def _partly_made(self) -> str | None:
+        """What was made of it; None when that is nothing."""
+        if not self._changed or self._document.doubt:
+            return None
+        now = self._document.text
+        return await asyncio.to_thread(made_of, self._before, self._expected, now)
 
     async def _until(self, reached: Callable[[], bool], limit: float | None) -> None:
         with suppress(TimeoutError):
@@ -154,9 +203,17 @@ class EditRequest:
         """At every single change, since the next one may be the user's."""
         if event in ("changed", "opened"):
             self._changed = True
+            self._note(document.latest if event == "changed" else None)
             if self._seen is None and same_but_last_end(document.text, self._expected):
                 self._seen = document.text
+                self.told_first = self._rpc.answers == self._answers
         self._stirred.set()
+
+    def _note(self, change: Change | None) -> None:
+        if change is None:
+            self._told = None
+        elif self._told is not None:
+            self._told.append(change)
 
     def _explained(self) -> bool:
         moved = self._document.version > self._version or self._document.closed

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import NamedTuple
 
-from pilothouse_server.text_edits import splices
+from pilothouse_server.text_edits import spliced, splices
 
-__all__ = ["is_absent", "stands"]
+__all__ = ["is_absent", "made_of", "stands"]
 
 
 class _Span(NamedTuple):
@@ -34,6 +34,16 @@ def stands(before: str, wanted: str, now: str) -> bool:
 def is_absent(before: str, wanted: str, now: str) -> bool:
     """Whether none of it is in `now`; in doubt it is not absent."""
     return _comes_from(before, wanted, now)
+
+
+def made_of(before: str, wanted: str, now: str) -> str | None:
+    """What `before` became by those parts of the edit that are in `now`; None when none is for certain.
+
+    May take a while.
+    """
+    parts = list(splices(before, wanted))
+    made = spliced(before, [part for part in parts if stands(before, spliced(before, [part]), now)])
+    return made if made != before and stands(before, made, now) else None
 
 
 def _comes_from(one: str, other: str, now: str) -> bool:

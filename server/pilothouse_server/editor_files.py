@@ -6,9 +6,9 @@ Steps 1 to 8 of design.md, "Files through the editor"; the file's queue turn is 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,20 +16,26 @@ from typing import NamedTuple
 
 from pilothouse_agent.files.closed_files import ClosedFiles
 from pilothouse_agent.files.encodings import DeclaredEncodings
+from pilothouse_agent.files.open_files import PartlyChanged
 from pilothouse_agent.files.same_text import same_text
+from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
-from pilothouse_server import method_names as names
 from pilothouse_server.clients import USUAL, ClientProfile
 from pilothouse_server.document import Document
 from pilothouse_server.documents import Documents
-from pilothouse_server.edit_request import EditRequest, Limits, Outcome
+from pilothouse_server.edit_request import Limits, Outcome
+from pilothouse_server.editor_edits import EditorEdits
+from pilothouse_server.landings import Landing
 from pilothouse_server.round_trip import refuse_unencodable, round_trip_fault
 from pilothouse_server.text_edits import TextEdit, in_own_line_ends, text_edits
-from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
+from pilothouse_server.transport.rpc import Rpc
 
 __all__ = ["EditorFiles"]
 
+logger = logging.getLogger(__name__)
+
+_MISPLACED = "but its text had moved meanwhile, and the edit may stand in a wrong place"
 _TRIES = 10
 _UNEXPLAINED = 2
 """Refusals without a newer text that an edit is tried for: the second time the answer is meant."""
@@ -58,16 +64,19 @@ class EditorFiles:
         labelled: bool = True,
         closed: ClosedFiles | None = None,
         encodings: DeclaredEncodings | None = None,
+        tell: Callable[[str], object] = logger.warning,
     ) -> None:
-        """`labelled`: edits carry a name, which some editors show to the user each time."""
+        """`labelled`: edits carry a name, which some editors show to the user each time; `tell` is for
+        what the user must know.
+        """
         self.closed = closed
-        self._rpc = rpc
         self._documents = documents
         self._declared = (encodings or DeclaredEncodings(editor=documents.read_as)).of
         self._profile = profile
         self._show = display
+        self._tell = tell
         self._limits = limits or Limits()
-        self._labels = labelled and profile.labelled
+        self._edits = EditorEdits(rpc, documents, profile, self._limits, labelled=labelled)
 
     async def holds(self, path: str) -> bool:
         """With a client that takes no edits only files with unsaved text are held, to be refused."""
@@ -140,27 +149,53 @@ class EditorFiles:
 
     async def _once(self, path: str, change: TextChange, scope: WriteScope) -> FileChange | Outcome | None:
         """One try: the change when it was seen, a refusal, or None when the text moved on meanwhile."""
-        document = await self._trusted(path)
+        document = await self._quiet(path)
         version, text = document.version, document.text
         planned = await asyncio.to_thread(self._planned, document, path, text, change)
         if planned is None:
             return FileChange(path, "modify", "editor", text, text)
         expected, edits = planned
-        await self._all_told()
+        await self._edits.all_told()
         if document.doubt or document.closed or document.version != version or document.text != text:
             return None
         with scope.committing():
-            asked = EditRequest(
-                self._rpc, document, expected=expected, limits=self._limits, profile=self._profile
-            )
-            label = f"Pilothouse: {Path(path).name}" if self._labels else None
-            outcome = await asked.send(edits, label, scope.signal)
+            outcome = await self._edits.send(document, expected, edits, scope.signal)
+            if outcome.landing is not None:
+                outcome = await self._taken_back(document, outcome.landing, path, scope.signal)
             if outcome.kind == "applied":
                 done = FileChange(path, "modify", "editor", text, outcome.text)
                 return await self.closed.keep(done) if self.closed is not None else done
         if outcome.kind == "refused":
             return outcome
-        raise _failed(document, await asyncio.to_thread(self._show, path), outcome)
+        shown = await asyncio.to_thread(self._show, path)
+        if outcome.kind == "otherwise" and self._profile.versions != "exact":
+            outcome = replace(outcome, reason=_MISPLACED)
+            self._tell(
+                f"{shown} may have been edited in a wrong place, since its text had moved. Look at it."
+            )
+        raise _failed(document, shown, outcome, FileChange(path, "modify", "editor", text, outcome.text))
+
+    async def _taken_back(
+        self, document: Document, landing: Landing, path: str, signal: AbortSignal
+    ) -> Outcome:
+        """Put back what an edit has replaced in a wrong place; then it counts as refused."""
+        shown = await asyncio.to_thread(self._show, path)
+        moved = f"An edit met {shown} while its text was moving"
+        if await self._edits.take_back(document, landing, signal):
+            self._tell(f"{moved}. What it replaced there has been put back.")
+            return Outcome("refused", reason="its text had moved, which was seen and mended", explained=True)
+        self._tell(f"{moved}, and replaced this: {landing.replaced!r}. Undo in the editor brings it back.")
+        return Outcome("otherwise", reason=_MISPLACED)
+
+    async def _quiet(self, path: str) -> Document:
+        """The document, in a moment in which an edit of it may be sent."""
+        if not await self._edits.quiet(await self._trusted(path)):
+            shown = await asyncio.to_thread(self._show, path)
+            raise ToolError(
+                f"{shown} is being changed in the editor all the time, which takes edits only for whatever "
+                "text it has just then. Nothing was done. Try again when the user pauses."
+            )
+        return await self._trusted(path)
 
     def _planned(
         self, document: Document, path: str, text: str, change: TextChange
@@ -204,12 +239,6 @@ class EditorFiles:
         shown = await asyncio.to_thread(self._show, path)
         return ToolError(f"{shown} was not changed: {why}. The edit has not been made.")
 
-    async def _all_told(self) -> None:
-        """Let the client tell what it holds back, where that can be had."""
-        if self._profile.tells_when_refreshed:
-            with suppress(RequestFault, TimeoutError, ClientGone):
-                await self._rpc.request(names.SEMANTIC_TOKENS_REFRESH, None, limit=self._limits.retry)
-
     async def _settled(self, path: str) -> None:
         """What an edit has left in doubt is often told a little later."""
         for document in self._documents.of_path(path):
@@ -246,12 +275,19 @@ def _refuse_deleted(document: Document, place: _Place) -> None:
         )
 
 
-def _failed(document: Document, shown: str, outcome: Outcome) -> ToolError:
+def _failed(document: Document, shown: str, outcome: Outcome, made: FileChange) -> ToolError:
+    if outcome.kind == "partly":
+        return PartlyChanged(
+            f"The editor made only a part of the edit of {shown}, and refused the rest: {outcome.reason}. "
+            "Read it again before it is changed.",
+            made,
+        )
     if outcome.kind == "otherwise":
-        return ToolError(
+        text = (
             f"The editor says that it took the edit of {shown}, {outcome.reason}. Read it again before "
             "it is changed."
         )
+        return PartlyChanged(text, made) if outcome.text else ToolError(text)
     sent = f"Outcome unknown: an edit of {shown} was sent, and {outcome.reason}."
     if document.closed:
         return ToolError(f"{sent} Read it again before it is changed.")

@@ -59,6 +59,12 @@ class Client:
         return _object(self.declared.get("settings"))
 
     @property
+    def takes_versions(self) -> bool:
+        """Whether edits may be for a version; a client with a plugin of ours need not declare it."""
+        declared = self._capability("workspace", "workspaceEdit", "documentChanges")
+        return self.wants_events if declared is None else declared is True
+
+    @property
     def tells_when_refreshed(self) -> bool:
         """Whether it tells the changes it holds back when it is asked to refresh semantic tokens.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from pilothouse_agent.files.disk_files import DiskFiles
@@ -18,6 +19,8 @@ from pilothouse_server.protocol import ClientFeatures
 from pilothouse_server.transport.rpc import Rpc
 
 __all__ = ["SessionFiles"]
+
+logger = logging.getLogger(__name__)
 
 
 class SessionFiles:
@@ -43,7 +46,10 @@ class SessionFiles:
         """Files that are not open are to go through the editor, and this client cannot do that."""
         return self._settings().edits_closed_files == "editor" and not self._closed_kinds
 
-    def open_files(self, workspace: Workspace) -> OpenFiles:
+    def open_files(
+        self, workspace: Workspace, *, tell: Callable[[str], object] = logger.warning
+    ) -> OpenFiles:
+        """`tell` is for what the user must know."""
         closed = EditorClosedFiles(
             self._rpc,
             self._documents,
@@ -59,6 +65,7 @@ class SessionFiles:
             display=workspace.display,
             closed=closed,
             encodings=self._encodings(workspace),
+            tell=tell,
         )
 
     def _encodings(self, workspace: Workspace) -> DeclaredEncodings:

@@ -22,6 +22,7 @@ from pilothouse_agent.session.create import SessionOptions, create_session
 from pilothouse_agent.session.places import changes_file
 from pilothouse_agent.session.settings import Settings
 from pilothouse_agent.session.trust import is_trusted
+from pilothouse_server import method_names as names
 from pilothouse_server import protocol
 from pilothouse_server.approvals import ClientApprover
 from pilothouse_server.bridge import Bridge
@@ -162,6 +163,11 @@ class Sessions:
         chosen, approver = self._models.chosen(model), self._approver(session_id, by_commands=by_commands)
         approval_mode = mode_named(mode) or self.settings.mode
 
+        def tell(text: str) -> None:
+            session.agent.notify(Notice("warning", text, "editor"))
+            if not self._client.wants_events:
+                self._rpc.notify(names.SHOW_MESSAGE, {"type": 2, "message": f"Pilothouse: {text}"})
+
         def make() -> tuple[AgentSession, ModelRegistry, tuple[str, ...], list[str]]:
             places = self._places(cwd, folders)
             trusted = is_trusted(places, self.settings.trust_folders)
@@ -182,7 +188,7 @@ class Sessions:
                 provider=models,
                 queue=self.files.queue,
                 approver=approver,
-                open_files=self.files.open_files,
+                open_files=partial(self.files.open_files, tell=tell),
                 extras=partial(self._extras.of_session, session_id),
             )
             return session, models, places, [*problems, *complaints]

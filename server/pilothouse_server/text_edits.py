@@ -16,6 +16,7 @@ __all__ = [
     "Splice",
     "TextEdit",
     "in_own_line_ends",
+    "spliced",
     "splices",
     "text_edits",
     "workspace_edit",
@@ -57,14 +58,18 @@ def text_edits(old: str, new: str, encoding: Encoding) -> tuple[TextEdit, ...]:
 
 
 def workspace_edit(
-    uri: str, version: int, edits: Sequence[TextEdit], *, least_version: int = 1
+    uri: str, version: int | None, edits: Sequence[TextEdit], *, least_version: int = 1
 ) -> dict[str, Any]:
     """One document's edits, for the text it has at `version`; `uri` as the client spells it.
 
-    `least_version` is sent for lower ones: a client may take 0 for no version at all.
+    Without a version they are for whatever text it has then. `least_version` is sent for lower ones: a
+    client may take 0 for no version at all.
     """
+    wire = [edit.to_wire() for edit in edits]
+    if version is None:
+        return {"changes": {uri: wire}}
     document = {"uri": uri, "version": max(version, least_version)}
-    return {"documentChanges": [{"textDocument": document, "edits": [edit.to_wire() for edit in edits]}]}
+    return {"documentChanges": [{"textDocument": document, "edits": wire}]}
 
 
 def in_own_line_ends(text: str, like: str) -> str:
@@ -99,6 +104,16 @@ def splices(old: str, new: str) -> Iterator[Splice]:
             after = "".join(new_lines[part.new_start : part.new_end])
             if before != after:
                 yield _trimmed(starts[part.old_start], before, after)
+
+
+def spliced(text: str, parts: Sequence[Splice]) -> str:
+    """The text with the parts put in, which are in order and apart."""
+    pieces: list[str] = []
+    done = 0
+    for start, end, new in parts:
+        pieces += [text[done:start], new]
+        done = end
+    return "".join([*pieces, text[done:]])
 
 
 def _whole_lines(text: str) -> list[str]:

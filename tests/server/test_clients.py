@@ -18,6 +18,8 @@ OPERATES: Json = {
     "workspace": {"applyEdit": True, "workspaceEdit": {"resourceOperations": ["create", "delete", 5]}}
 }
 REFRESHES: Json = {"workspace": {"applyEdit": True, "semanticTokens": {"refreshSupport": True}}}
+VERSIONED: Json = {"workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}}}
+UNVERSIONED = ClientProfile(versions="none")
 NEOVIM = ClientProfile(least_version=1, skips=True, holds_back=True, labelled=False)
 SHOWS: Json = {"window": {"showMessage": {"messageActionItem": {}}}}
 
@@ -25,15 +27,17 @@ SHOWS: Json = {"window": {"showMessage": {"messageActionItem": {}}}}
 @pytest.mark.parametrize(
     ("name", "declared", "profile"),
     [
-        ("", {}, ClientProfile(takes_edits=False)),
-        ("Visual Studio Code", {**WATCHES, **SHOWS}, ClientProfile(asks_by_message=True, watches_files=True)),
+        ("", {}, ClientProfile(takes_edits=False, versions="none")),
+        ("Visual Studio Code", {**VERSIONED, **SHOWS}, ClientProfile(asks_by_message=True)),
+        ("", {"workspace": {**WATCHES["workspace"]}}, ClientProfile(watches_files=True, versions="none")),
+        ("", {"workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": False}}}, UNVERSIONED),
         ("Neovim", APPLIES, NEOVIM),
         ("Neovim", REFRESHES, replace(NEOVIM, tells_when_refreshed=True)),
-        ("Eglot", WATCHES, ClientProfile(holds_back=True, asks_by_message=True)),
-        ("", REFRESHES, ClientProfile()),
-        ("Kate", {**APPLIES, **SHOWS}, ClientProfile(takes_edits=False, asks_by_message=True)),
-        ("helix", APPLIES, ClientProfile()),
-        ("", OPERATES, ClientProfile(resource_operations=frozenset({"create", "delete"}))),
+        ("Eglot", WATCHES, ClientProfile(versions="late", holds_back=True, asks_by_message=True)),
+        ("", REFRESHES, UNVERSIONED),
+        ("Kate", {**APPLIES, **SHOWS}, replace(UNVERSIONED, takes_edits=False, asks_by_message=True)),
+        ("helix", VERSIONED, ClientProfile()),
+        ("", OPERATES, ClientProfile(versions="none", resource_operations=frozenset({"create", "delete"}))),
     ],
 )
 def test_a_client_is_taken_as_it_declares_itself_but_for_what_is_known_better(

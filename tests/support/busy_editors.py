@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from pilothouse_server import handshake
 from pilothouse_server.clients import ClientProfile, profile_of
-from support.fake_editor import Buffer, FakeEditor
+from support.fake_editor import Buffer, FakeEditor, Refused
 
-__all__ = ["NEOVIM", "SkippingEditor"]
+__all__ = ["EGLOT", "NEOVIM", "NO_VERSIONS", "LateEditor", "SkippingEditor"]
 
 Json: TypeAlias = dict[str, Any]
+
+
+_UNTIL_KEYS_REST = 0.02
 
 
 def _profile(name: str, **workspace: Any) -> ClientProfile:
@@ -18,6 +23,8 @@ def _profile(name: str, **workspace: Any) -> ClientProfile:
     return profile_of(handshake.introduce({"clientInfo": {"name": name}, "capabilities": capabilities}))
 
 
+EGLOT = _profile("Eglot", workspaceEdit={"documentChanges": True})
+NO_VERSIONS = _profile("other", workspaceEdit={"documentChanges": False})
 NEOVIM = _profile("Neovim", semanticTokens={"refreshSupport": True})
 
 
@@ -42,3 +49,42 @@ class SkippingEditor(FakeEditor):
         key, self.keys = self.keys[:1], self.keys[1:]
         if key:
             self.type(buffer, len(buffer.text), key)
+
+
+class LateEditor(FakeEditor):
+    """As eglot: its version rises when it tells, so that an edit may meet what nobody has been told of."""
+
+    typed: Callable[[Buffer], object] | None = None
+    """Done once, when the next edit has come and before it is looked at."""
+    tells_first = False
+    """Tells what was typed before an edit is looked at, and the edit at once, as the documented lines do."""
+
+    def taken(self, params: Json) -> Json:
+        ((uri, version, edits),) = _entries(params)
+        buffer = self.buffers[uri]
+        typed, self.typed = self.typed, None
+        if typed is not None:
+            typed(buffer)
+        if self.tells_first:
+            self.flush(buffer)
+        if version is not None and version != self.told_version(buffer):
+            raise Refused(f"Edits on `a' require version {version}, you have {self.told_version(buffer)}")
+        self.apply({"edit": {"documentChanges": [{"textDocument": {"uri": uri}, "edits": edits}]}})
+        if self.tells_first:
+            self.flush(buffer)
+        else:
+            asyncio.get_running_loop().call_later(_UNTIL_KEYS_REST, self.flush, buffer)
+        return {"applied": True}
+
+    def told_version(self, buffer: Buffer) -> int:
+        return buffer.version - len(buffer.untold)
+
+
+def _entries(params: Json) -> list[tuple[str, int | None, list[Json]]]:
+    """Of an edit in either form: the document, the version, the edits."""
+    edit = params["edit"]
+    with_versions = [
+        (each["textDocument"]["uri"], each["textDocument"]["version"], each["edits"])
+        for each in edit.get("documentChanges", [])
+    ]
+    return [*with_versions, *((uri, None, edits) for uri, edits in edit.get("changes", {}).items())]

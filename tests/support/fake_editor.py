@@ -223,7 +223,7 @@ class FakeEditor:
             self._receive(
                 {"jsonrpc": "2.0", "id": msg_id, "error": {"code": -32603, "message": str(refused)}}
             )
-            return
+            answer = NEVER
         for each in answer if isinstance(answer, list) else [answer]:  # pyright: ignore[reportUnknownVariableType]
             if each is not NEVER:
                 self._receive({"jsonrpc": "2.0", "id": msg_id, "result": each})
@@ -264,11 +264,15 @@ class Editing:
     kinds: frozenset[FileChangeKind] = frozenset()
     """What the editor can be asked to do with files that are not open."""
     route: ClosedFiles = "auto"
+    told: list[str] = field(default_factory=list[str])
+    """What the user was told."""
 
     def files(self, workspace: Workspace) -> EditorFiles:
         shared: Json = {"display": workspace.display, "limits": self.limits}
         closed = EditorClosedFiles(self.rpc, self.documents, self.kinds, route=lambda: self.route, **shared)
-        return EditorFiles(self.rpc, self.documents, profile=self.profile, closed=closed, **shared)
+        return EditorFiles(
+            self.rpc, self.documents, profile=self.profile, closed=closed, tell=self.told.append, **shared
+        )
 
     def text(self, buffer: Buffer) -> tuple[str, str | None]:
         """What the server takes for the buffer's text, and its doubt."""

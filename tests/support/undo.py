@@ -26,22 +26,22 @@ class Runs:
         recorder = RunRecorder(self.journal)
         recorder.run_id = lambda: self.name
         self.files = DiskFiles(WriteQueue(), recorder=recorder, open_files=open_files)
-        self._scope = RecordingContext()
+        self.scope = RecordingContext()
 
     async def edit(self, name: str, old: str, new: str) -> None:
         path = str(self.folder / name)
         await soon(
-            self.files.edit(path, lambda file: file.text.replace(old, new) if file else "", self._scope)
+            self.files.edit(path, lambda file: file.text.replace(old, new) if file else "", self.scope)
         )
 
     async def write(self, name: str, text: str) -> None:
-        await soon(self.files.write(str(self.folder / name), text, self._scope))
+        await soon(self.files.write(str(self.folder / name), text, self.scope))
 
     async def move(self, name: str, new_name: str) -> None:
-        await soon(self.files.move(str(self.folder / name), str(self.folder / new_name), self._scope))
+        await soon(self.files.move(str(self.folder / name), str(self.folder / new_name), self.scope))
 
     async def delete(self, name: str) -> None:
-        await soon(self.files.delete(str(self.folder / name), self._scope))
+        await soon(self.files.delete(str(self.folder / name), self.scope))
 
     async def undo(self, run_id: str | None = None, *, merge: bool = False) -> Rewound:
         self.name = None

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from pilothouse_agent.files.consented import NotShown, consented, refuse_unshown
+from pilothouse_agent.files.diff import count_changed, diff_texts
 from pilothouse_agent.files.disk import Disk, Gate, Overtaken
 from pilothouse_agent.files.disk_texts import Check, DiskTexts, InPlaceOnly, Rewriting
 from pilothouse_agent.files.disk_threads import in_thread
@@ -19,13 +20,14 @@ from pilothouse_agent.files.encodings import DeclaredEncodings
 from pilothouse_agent.files.folders import missing_folders, remove_empty
 from pilothouse_agent.files.in_flight import outlast
 from pilothouse_agent.files.lines import fit_line_ends, split_lines
-from pilothouse_agent.files.open_files import OpenFiles
+from pilothouse_agent.files.open_files import OpenFiles, PartlyChanged
 from pilothouse_agent.files.planned import PlannedTexts
 from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.files.record import CarryingOver, ReadRecord, Spans
 from pilothouse_agent.files.recorder import ChangeRecorder, Remains
 from pilothouse_agent.files.spelling import own_path, real_path
 from pilothouse_agent.files.through_editor import Made, ThroughEditor
+from pilothouse_agent.kernel.events import FileChanged
 from pilothouse_agent.kernel.ports import FileChange, FilePart, FileText, PlannedFiles, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
 
@@ -221,7 +223,12 @@ class DiskFiles:
         self, real: str, change: TextChange, resolve: _Resolve, scope: WriteScope, *, whole: bool
     ) -> FileChange:
         carrying = CarryingOver(self.record, real, change, whole=whole)
-        if (done := await self._changed_by_editor(real, carrying, scope, create=whole)) is not None:
+        try:
+            done = await self._changed_by_editor(real, carrying, scope, create=whole)
+        except PartlyChanged as partly:
+            await self._record(_Done(partly.change, lambda _: None), scope)
+            raise ToolError(str(partly), effects=(await _event_of(partly.change, scope.call_id),)) from None
+        if done is not None:
             await self._record(_Done(done, lambda _: None), scope)
             await self._note_change(done, carrying.known(done), whole=whole)
             return done
@@ -379,6 +386,11 @@ class DiskFiles:
         if list(paths) != list(paths_now):
             listed = " and ".join(self._show(path) for path in paths)
             raise ToolError(f"The path does not lead to {listed} any more. Nothing was done; try again.")
+
+
+async def _event_of(change: FileChange, call_id: str) -> FileChanged:
+    hunks = await asyncio.to_thread(diff_texts, change.before or "", change.after or "")
+    return FileChanged(change.path, change.kind, change.via, *count_changed(hunks), call_id)
 
 
 async def _shown(attempt: Callable[[], Awaitable[FileChange]]) -> FileChange:

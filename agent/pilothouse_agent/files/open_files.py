@@ -7,8 +7,17 @@ from typing import Protocol
 
 from pilothouse_agent.files.closed_files import ClosedFiles
 from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange, WriteScope
+from pilothouse_agent.kernel.tooling import ToolError
 
-__all__ = ["OpenFiles"]
+__all__ = ["OpenFiles", "PartlyChanged"]
+
+
+class PartlyChanged(ToolError):
+    """Only a part of what was asked has been done to a text."""
+
+    def __init__(self, text: str, change: FileChange) -> None:
+        super().__init__(text)
+        self.change = change
 
 
 class OpenFiles(Protocol):
@@ -39,7 +48,10 @@ class OpenFiles(Protocol):
         ...
 
     async def change(self, path: str, change: TextChange, scope: WriteScope) -> FileChange:
-        """Change an open file, within its queue turn; `change` is asked anew for each newer text."""
+        """Change an open file, within its queue turn; `change` is asked anew for each newer text.
+
+        Raises `PartlyChanged` too.
+        """
         ...
 
     async def refuse_unsaved(self, paths: Sequence[str]) -> None:

@@ -104,7 +104,8 @@ class Body:
         except Denied as error:
             return refused(str(error))
         except ToolError as error:
-            return aborted(str(error)) if self.signal.aborted else failed(str(error))
+            ended = aborted if self.signal.aborted else failed
+            return ended(str(error), error.effects)
         except asyncio.CancelledError:
             if self.signal.aborted:
                 return aborted(self._interrupted())

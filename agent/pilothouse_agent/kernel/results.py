@@ -9,7 +9,7 @@ from typing import cast
 from pilothouse_agent.kernel.events import Outcome
 from pilothouse_agent.kernel.messages import TextBlock, UserBlock
 from pilothouse_agent.kernel.text_limits import MAX_BYTES, MAX_LINES, head_of, sendable
-from pilothouse_agent.kernel.tooling import ToolResult
+from pilothouse_agent.kernel.tooling import Effect, ToolResult
 
 __all__ = ["CallEnd", "aborted", "blocked", "denied", "failed", "finished", "refused"]
 
@@ -44,8 +44,8 @@ def finished(result: object) -> CallEnd:
     return CallEnd("error" if result.is_error else "ok", replace(result, content=content))
 
 
-def failed(text: str) -> CallEnd:
-    return _error("error", text)
+def failed(text: str, effects: tuple[Effect, ...] = ()) -> CallEnd:
+    return _error("error", text, effects)
 
 
 def blocked(reason: str) -> CallEnd:
@@ -62,12 +62,12 @@ def denied(reason: str | None) -> CallEnd:
     return _error("denied", f"Denied: {reason}" if reason else "Denied by the user.")
 
 
-def aborted(text: str = "Aborted: the call did not run.") -> CallEnd:
-    return _error("aborted", text)
+def aborted(text: str = "Aborted: the call did not run.", effects: tuple[Effect, ...] = ()) -> CallEnd:
+    return _error("aborted", text, effects)
 
 
-def _error(outcome: Outcome, text: str) -> CallEnd:
-    return CallEnd(outcome, ToolResult.text(sendable(text), is_error=True))
+def _error(outcome: Outcome, text: str, effects: tuple[Effect, ...] = ()) -> CallEnd:
+    return CallEnd(outcome, ToolResult((TextBlock(sendable(text)),), is_error=True, effects=effects))
 
 
 def _is_content(content: object) -> bool:

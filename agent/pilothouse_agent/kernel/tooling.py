@@ -33,6 +33,11 @@ Effect: TypeAlias = FileChanged | TodoUpdate
 class ToolError(Exception):
     """A tool could not do what was asked; the text goes to the model and says what to do next."""
 
+    def __init__(self, text: str, *, effects: tuple[Effect, ...] = ()) -> None:
+        """`effects`: events of what was done all the same."""
+        super().__init__(text)
+        self.effects = effects
+
 
 class Denied(ToolError):
     """The user, or a rule, did not allow what a call had come to; the text goes to the model."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias, cast
 
@@ -26,6 +28,10 @@ class Asking:
         self._send = send
         self._open: dict[str, asyncio.Future[Any]] = {}
         self._last_id = 0
+        self.answers = 0
+        """How many have come."""
+        self.answered_by_person_at = -math.inf
+        """By the clock of `time.monotonic`."""
         self._closed = False
 
     def request(self, method: str, params: Any, *, limit: float | None) -> Coroutine[Any, Any, Any]:
@@ -43,7 +49,10 @@ class Asking:
     async def _answer(self, msg_id: str, future: asyncio.Future[Any], limit: float | None) -> Any:
         try:
             async with asyncio.timeout(limit):
-                return await future
+                answer = await future
+            if limit is None:
+                self.answered_by_person_at = time.monotonic()
+            return answer
         finally:
             if self._open.pop(msg_id, None) is not None:
                 self._send({"jsonrpc": "2.0", "method": names.CANCEL, "params": {"id": msg_id}})
@@ -55,6 +64,7 @@ class Asking:
 
     def take(self, message: Json) -> None:
         """The client's answer; late, unknown and malformed ones harm nobody."""
+        self.answers += 1
         msg_id, error = message.get("id"), message.get("error")
         future = self._open.pop(msg_id, None) if isinstance(msg_id, str) else None
         if future is None or future.done():

@@ -157,6 +157,16 @@ class Rpc:
         """
         return self._asking.request(method, params, limit=limit)
 
+    @property
+    def answers(self) -> int:
+        """How many answers of the client have come."""
+        return self._asking.answers
+
+    @property
+    def answered_by_person_at(self) -> float:
+        """When somebody last answered a question, by the clock of `time.monotonic`."""
+        return self._asking.answered_by_person_at
+
     def notify(self, method: str, params: Any) -> None:
         """`params` are JSON values."""
         self._send({"jsonrpc": "2.0", "method": method, "params": params})

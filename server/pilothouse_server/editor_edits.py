@@ -1,0 +1,80 @@
+"""How one client is asked to change what it has open, and what it does wrongly taken back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import PurePath
+
+from pilothouse_agent.kernel.abort import AbortSignal
+from pilothouse_server import method_names as names
+from pilothouse_server.clients import ClientProfile
+from pilothouse_server.document import Document
+from pilothouse_server.documents import Documents
+from pilothouse_server.edit_request import EditRequest, Limits, Outcome
+from pilothouse_server.landings import Landing, put_back
+from pilothouse_server.quiet_time import until_quiet
+from pilothouse_server.text_edits import TextEdit, text_edits
+from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
+
+__all__ = ["EditorEdits"]
+
+_TRIES = 10
+
+
+class EditorEdits:
+    def __init__(
+        self, rpc: Rpc, documents: Documents, profile: ClientProfile, limits: Limits, *, labelled: bool
+    ) -> None:
+        self._rpc = rpc
+        self._documents = documents
+        self._profile = profile
+        self._limits = limits
+        self._labels = labelled and profile.labelled
+
+    async def quiet(self, document: Document) -> bool:
+        """Wait for a moment in which an edit of it may be sent; whether it came."""
+        versions = self._profile.versions
+        if versions == "late" and self._documents.tells_first:
+            return True
+        return await until_quiet(document, self._rpc, versions, self._limits)
+
+    async def all_told(self) -> None:
+        """Let the client tell what it holds back, where that can be had."""
+        if self._profile.tells_when_refreshed:
+            with suppress(RequestFault, TimeoutError, ClientGone):
+                await self._rpc.request(names.SEMANTIC_TOKENS_REFRESH, None, limit=self._limits.retry)
+
+    async def send(
+        self, document: Document, expected: str, edits: Sequence[TextEdit], signal: AbortSignal
+    ) -> Outcome:
+        """In the step in which it is awaited; `expected` is the text that the edits make."""
+        asked = EditRequest(
+            self._rpc, document, expected=expected, limits=self._limits, profile=self._profile
+        )
+        name = PurePath(document.path or document.uri).name
+        outcome = await asked.send(edits, f"Pilothouse: {name}" if self._labels else None, signal)
+        if asked.told_first:
+            self._documents.tells_first = True
+        return outcome
+
+    async def take_back(
+        self, document: Document, landing: Landing, signal: AbortSignal, tries: int = _TRIES
+    ) -> bool:
+        """Put back what an edit has replaced where it landed; whether that was done."""
+        for left in range(tries, 0, -1):
+            version, text = document.version, document.text
+            wanted = await asyncio.to_thread(put_back, landing, text)
+            if wanted is None or document.closed or document.doubt:
+                return False
+            edits = await asyncio.to_thread(text_edits, text, wanted, document.encoding)
+            if (document.version, document.text) != (version, text):
+                continue
+            outcome = await self.send(document, wanted, edits, signal)
+            again = outcome.landing
+            if again is not None and not await self.take_back(document, again, signal, left - 1):
+                return False
+            if again is None and not outcome.explained:
+                return outcome.kind == "applied"
+        return False
