@@ -95,11 +95,12 @@ class EditorClosedFiles:
                 raise
             except _Lost as lost:
                 outcome = Outcome("unknown", reason=str(lost))
-        if outcome.kind == "refused" and (outcome.explained or not await _answered(intended.still)):
-            return None
-        if outcome.kind == "unknown":
-            self._unsettle(intended, outcome.reason)
-        raise words.failure(outcome)
+            if outcome.kind != "refused" or not (outcome.explained or not await _answered(intended.still)):
+                if outcome.kind == "unknown":
+                    self._unsettle(intended, outcome.reason)
+                # Raised in here, since a write that ends otherwise counts as made.
+                raise words.failure(outcome)
+        return None
 
     async def keep(self, change: FileChange) -> FileChange:
         document = self._document(change.path)

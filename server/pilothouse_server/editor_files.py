@@ -50,6 +50,12 @@ class _Place(NamedTuple):
     data: bytes | None
 
 
+class _Refused(Exception):
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.reason)
+        self.outcome = outcome
+
+
 class EditorFiles:
     """Implements `OpenFiles` over the documents of one client."""
 
@@ -108,14 +114,14 @@ class EditorFiles:
     async def change(self, path: str, change: TextChange, scope: WriteScope) -> FileChange:
         refusal, unexplained = "", 0
         for _ in range(_TRIES):
-            if refusal and scope.signal.aborted:
-                raise await self._unchanged(path, f"{refusal}, and the run was aborted before another try")
-            outcome = await self._once(path, change, scope)
-            if isinstance(outcome, FileChange):
-                return outcome
-            if outcome is not None:
-                refusal = outcome.reason
-                unexplained += not outcome.explained
+            try:
+                done = await self._once(path, change, scope)
+            except _Refused as refused:
+                refusal = refused.outcome.reason
+                unexplained += not refused.outcome.explained
+            else:
+                if done is not None:
+                    return done
             if unexplained == _UNEXPLAINED:
                 break
         raise await self._unchanged(path, refusal or "its text changes all the time")
@@ -147,8 +153,8 @@ class EditorFiles:
             await document.changed(document.version, self._limits.retry)
         return document.closed or same_text(document.text, text)
 
-    async def _once(self, path: str, change: TextChange, scope: WriteScope) -> FileChange | Outcome | None:
-        """One try: the change when it was seen, a refusal, or None when the text moved on meanwhile."""
+    async def _once(self, path: str, change: TextChange, scope: WriteScope) -> FileChange | None:
+        """One try: the change when it was seen; None when the text moved on before. Raises `_Refused`."""
         document = await self._quiet(path)
         version, text = document.version, document.text
         planned = await asyncio.to_thread(self._planned, document, path, text, change)
@@ -165,15 +171,25 @@ class EditorFiles:
             if outcome.kind == "applied":
                 done = FileChange(path, "modify", "editor", text, outcome.text)
                 return await self.closed.keep(done) if self.closed is not None else done
+            made = FileChange(path, "modify", "editor", text, outcome.text)
+            # Raised in here, since a write that ends otherwise counts as made.
+            raise await self._not_made(document, outcome, made, scope.signal)
+
+    async def _not_made(
+        self, document: Document, outcome: Outcome, made: FileChange, signal: AbortSignal
+    ) -> Exception:
+        if outcome.kind == "refused" and signal.aborted:
+            reason = f"{outcome.reason}, and the run was aborted before another try"
+            return await self._unchanged(made.path, reason)
         if outcome.kind == "refused":
-            return outcome
-        shown = await asyncio.to_thread(self._show, path)
+            return _Refused(outcome)
+        shown = await asyncio.to_thread(self._show, made.path)
         if outcome.kind == "otherwise" and self._profile.versions != "exact":
             outcome = replace(outcome, reason=_MISPLACED)
             self._tell(
                 f"{shown} may have been edited in a wrong place, since its text had moved. Look at it."
             )
-        raise _failed(document, shown, outcome, FileChange(path, "modify", "editor", text, outcome.text))
+        return _failed(document, shown, outcome, made)
 
     async def _taken_back(
         self, document: Document, landing: Landing, path: str, signal: AbortSignal

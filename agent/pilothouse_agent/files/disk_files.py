@@ -35,6 +35,7 @@ __all__ = ["DiskFiles"]
 
 T = TypeVar("T")
 
+_EVENT_LIMIT = 5.0
 _TRIES = 10
 """How often a change is begun anew because others were there first."""
 
@@ -389,7 +390,11 @@ class DiskFiles:
 
 
 async def _event_of(change: FileChange, call_id: str) -> FileChanged:
-    hunks = await asyncio.to_thread(diff_texts, change.before or "", change.after or "")
+    comparing = asyncio.to_thread(diff_texts, change.before or "", change.after or "")
+    try:
+        hunks = await outlast(comparing, limit=_EVENT_LIMIT)
+    except TimeoutError:
+        hunks = ()
     return FileChanged(change.path, change.kind, change.via, *count_changed(hunks), call_id)
 
 
