@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from benchmarks.actions import actions
 from benchmarks.bench import Bench
 from benchmarks.client import Client
 from benchmarks.edits import edits
@@ -217,6 +218,7 @@ CASES: Mapping[str, Case] = {
     "read-turns": read_turns,
     "shell": shell,
     "edits": edits,
+    "actions": actions,
     "abort": abort,
     "idle": idle,
     "custom-messages": custom_messages,

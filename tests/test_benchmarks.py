@@ -20,6 +20,7 @@ FIGURES = {
     "shell": {"pilothouse wall ms"},
     "abort": {"p50 ms", "p99 ms"},
     "edits": {"pilothouse cpu ms/edit"},
+    "actions": {"pilothouse cpu ms/answer"},
     "idle": {"pilothouse cpu ms/s"},
     "custom-messages": {"custom 66 cpu us", "custom 1000 cpu us", "user 1000 cpu us"},
 }

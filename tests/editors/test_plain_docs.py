@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def variables(project: Path, *turns: Turn, path: str | None = None) -> dict[str,
 
 
 @contextmanager
-def documented_neovim(project: Path, *turns: Turn) -> Iterator[Neovim]:
+def documented_neovim(project: Path, *turns: Turn) -> Generator[Neovim]:
     """With all that the page has for it, and a first file open."""
     home = project.parent / "home"
     with neovim(project, home=home, variables=variables(project, *turns)) as nvim:
