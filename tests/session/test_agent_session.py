@@ -9,13 +9,16 @@ import pytest
 
 from pilothouse_agent.kernel.errors import AgentBusy
 from pilothouse_agent.kernel.events import AgentEnd, Event, MessageEnd, Notice, PhaseChange
+from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import ErrorInfo, TextBlock, UserBlock, UserMessage, text_of
 from pilothouse_agent.kernel.parts import RunChoices
+from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.request import Delta, Finished
 from pilothouse_agent.kernel.run import Run
+from pilothouse_agent.kernel.tooling import ToolResult
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.agent_session import AbortOutcome, AgentSession, Delivery, Started
-from support.kernel import Bench, Gate, bench, block, says, soon
+from support.kernel import Bench, FakeTool, Gate, asks, bench, block, call, says, soon
 
 
 def session_of(b: Bench, use_mode: Callable[[ApprovalMode], None] = lambda mode: None) -> AgentSession:
@@ -414,3 +417,52 @@ async def test_notes_are_heard_by_listeners_like_any_other_message() -> None:
         "U:on",
         "A:again",
     ]
+
+
+class Held:
+    """What a session holds; tells when it was given back."""
+
+    def __init__(self, b: Bench) -> None:
+        self.lines = b.lines
+        self._bench = b
+
+    async def release(self) -> None:
+        self.lines = [*self._bench.lines, "released"]
+
+
+@pytest.mark.covers("A5")
+async def test_what_a_session_holds_is_given_back_when_its_run_has_ended() -> None:
+    b, gate = streaming()
+    held = Held(b)
+    session = AgentSession("s1", b.agent, cwd="/w", mode=ApprovalMode.ASK, release=held.release)
+    session.prompt(block("go"))
+    await gate.arrival()
+
+    await soon(session.close(5))
+
+    assert (held.lines[-2:], session.closed) == (["AE aborted", "released"], True)
+
+
+@pytest.mark.covers("A5", "T7")
+async def test_what_a_session_holds_is_given_back_at_its_limit_when_a_run_does_not_settle() -> None:
+    writing, held = Gate(), list[str]()
+
+    async def body(arguments: JsonObject, context: ToolContext) -> ToolResult:
+        with context.committing():
+            await writing()
+        return ToolResult.text("written")
+
+    async def release() -> None:
+        held.append("released")
+
+    b = bench(asks(call("c1", "write")), tools=[FakeTool("write", body)])
+    session = AgentSession("s1", b.agent, cwd="/w", mode=ApprovalMode.ASK, release=release)
+    session.prompt(block("go"))
+    await writing.arrival()
+
+    await soon(session.close(0.01))
+    before = (list(held), b.agent.busy)
+    writing.open()
+    await soon(b.agent.wait_for_idle())
+
+    assert (before, b.shown[-1]) == ((["released"], True), "R c1:written")

@@ -191,6 +191,25 @@ async def test_whoever_else_is_to_know_is_told_of_undone_changes_too(tmp_path: P
     assert (told, journal.run()) == ([change], None)
 
 
+@pytest.mark.covers("R218")
+@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(3)], ids=["error", "exit"])
+async def test_whoever_fails_to_hear_of_a_change_does_not_make_it_a_failure(
+    tmp_path: Path, error: BaseException
+) -> None:
+    async def also(change: FileChange) -> None:
+        raise error
+
+    journal = ChangeJournal(tmp_path / "s.jsonl")
+    recorder = RunRecorder(journal, also=also)
+    recorder.run_id = lambda: "r1"
+
+    await recorder.record(FileChange("/w/a", "modify", "disk", "1", "2"), "c1", None)
+
+    kept = await asyncio.to_thread(journal.run)
+    assert kept is not None
+    assert kept.run_id == "r1"
+
+
 @pytest.mark.parametrize("session_id", ["../x", "", "a/b", "a\n", "x" * 101])
 def test_an_id_from_outside_leads_nowhere_else(session_id: str) -> None:
     with pytest.raises(ValueError, match="not the id of a session"):

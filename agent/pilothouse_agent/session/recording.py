@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from pilothouse_agent.files.journal import ChangeJournal, Entry
 from pilothouse_agent.files.recorder import Remains
+from pilothouse_agent.kernel.foreign import contained
 from pilothouse_agent.kernel.ports import FileChange
 
 __all__ = ["RunRecorder"]
@@ -38,8 +39,13 @@ class RunRecorder:
             self._foretold = [foretold for foretold in self._foretold if foretold is not change]
         else:
             await self._keep(change, call_id, remains)
-        if self._also is not None:
-            await self._also(change)
+        if self._also is None:
+            return
+        # The change is made; whoever fails to hear of it does not make it a failure.
+        try:
+            await contained(self._also, change)
+        except Exception:
+            logger.exception("Somebody who is told of changed files failed")
 
     async def _keep(self, change: FileChange, call_id: str, remains: Remains | None) -> None:
         run_id = self.run_id()
