@@ -66,7 +66,8 @@ async def bounded(awaitable: Awaitable[T], *, signal: AbortSignal, limit: float 
     `Exception` in any case.
     """
     work = asyncio.ensure_future(contained(lambda: awaitable))
-    abort = asyncio.ensure_future(signal.wait())
+    abort = asyncio.get_running_loop().create_future()
+    forget = signal.on_abort(lambda: abort.set_result(None))
     try:
         signal.raise_if_aborted()
         await asyncio.wait({work, abort}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
@@ -78,7 +79,7 @@ async def bounded(awaitable: Awaitable[T], *, signal: AbortSignal, limit: float 
             raise Aborted
         raise TimeoutError
     finally:
-        abort.cancel()
+        forget()
         if not work.done():
             work.cancel()
             work.add_done_callback(_retrieve)

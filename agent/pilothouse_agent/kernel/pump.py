@@ -64,7 +64,8 @@ class StreamPump:
         self._task.cancel()
 
     async def _given_time(self) -> None:
-        await asyncio.wait({self._task}, timeout=self._close_limit)
+        if not self._task.done():
+            await asyncio.wait({self._task}, timeout=self._close_limit)
 
     async def next_batch(self) -> list[StreamEvent] | None:
         """What has come since the last call, or None at an abort. After the terminal event nothing comes."""
