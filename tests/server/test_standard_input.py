@@ -177,3 +177,18 @@ def test_a_folder_as_input_is_wrong_usage(tmp_path: Path, capfd: pytest.CaptureF
     assert capfd.readouterr().err.splitlines()[-1] == (
         "pilothouse run: error: standard input cannot be read: Is a directory"
     )
+
+
+@pytest.mark.covers("R266")
+@pytest.mark.parametrize("arguments", [["Hi"], ["-"], ["-m", "Hi", "-"]])
+def test_an_input_that_does_not_end_is_left_when_the_time_of_the_run_is_over(
+    arguments: Arguments, pipe: tuple[int, int], capfd: pytest.CaptureFixture[str]
+) -> None:
+    os.write(pipe[1], b"the beginning")
+    with pytest.raises(SystemExit) as raised:
+        prompt(["--timeout", "0.05", *arguments], pipe[0])
+
+    assert (raised.value.code, capfd.readouterr().err) == (
+        3,
+        "pilothouse: the time that --timeout gives is over; standard input has not ended\n",
+    )

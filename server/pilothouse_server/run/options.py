@@ -20,6 +20,7 @@ Approve: TypeAlias = Literal["ask", "none", "edits", "all"]
 _NO_PROMPT = 'say what to do: pilothouse run "TEXT", -m "TEXT", or - to read it from standard input'
 _TWO_PROMPTS = "the prompt was given twice; use either TEXT or -m TEXT"
 _NO_FOLDER = "the current folder is not there any more; change to one that is, or name one"
+_TIME_OVER = 3
 _NO_SESSIONS = "--session is not there yet: sessions are not kept; run without it"
 
 
@@ -119,9 +120,14 @@ def _prompt(parser: ArgumentParser, given: Namespace, standard_input: StandardIn
     if said is not None and not said.strip():
         parser.error("the prompt is empty")
     try:
-        piped = standard_input.whole() if waits else standard_input.piped()
+        read = standard_input.whole if waits else standard_input.piped
+        piped = read(given.timeout)
     except Unreadable as error:
         parser.error(str(error))
+    except TimeoutError:
+        parser.exit(
+            _TIME_OVER, "pilothouse: the time that --timeout gives is over; standard input has not ended\n"
+        )
     if piped is not None and not piped.strip():
         piped = None
     if said is None and piped is None:

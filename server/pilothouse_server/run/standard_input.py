@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import stat
@@ -27,14 +28,14 @@ class StandardInput:
     def __init__(self, descriptor: int = 0) -> None:
         self._descriptor = descriptor
 
-    def whole(self) -> str:
-        """All of it, however long it takes. Raises `Unreadable`."""
-        return self._read()
+    def whole(self, limit: float | None = None) -> str:
+        """All of it. Raises `Unreadable`, and TimeoutError when it has not ended after `limit` seconds."""
+        return self._read(limit)
 
-    def piped(self) -> str | None:
-        """All of a file or of a pipe that has begun or ended within a second; None where nothing is given.
+    def piped(self, limit: float | None = None) -> str | None:
+        """All of a file, or of a pipe that has begun or ended within a second; None where nothing is given.
 
-        Raises `Unreadable`. A terminal, a device or a closed input gives nothing, and needs no word.
+        Raises as `whole` does. A terminal, a device or a closed input gives nothing, and needs no word.
         """
         try:
             mode = os.fstat(self._descriptor).st_mode
@@ -48,15 +49,20 @@ class StandardInput:
                 "with -m TEXT - it is waited for"
             )
             return None
-        return self._read() or None
+        return self._read(limit)
 
-    def _read(self) -> str:
+    def _read(self, limit: float | None) -> str:
+        begun = time.monotonic()
+        over = math.inf if limit is None else begun + limit
+        tell = begun + _LONG
         data = bytearray()
-        told_at: float | None = time.monotonic() + _LONG
         while True:
-            if told_at is not None and not self._ready(max(0.0, told_at - time.monotonic())):
+            if not self._ready(min(tell, over) - time.monotonic()):
+                if tell >= over:
+                    raise TimeoutError
                 complain("pilothouse: reading standard input to its end; Ctrl-C stops")
-                told_at = None
+                tell = math.inf
+                continue
             piece = self._piece()
             if not piece:
                 return _text(bytes(data))
@@ -65,14 +71,15 @@ class StandardInput:
                 raise Unreadable(f"standard input is more than {_MOST // 1024 // 1024} MB; give a part of it")
 
     def _piece(self) -> bytes:
-        self._ready(None)
         try:
             return os.read(self._descriptor, _PIECE)
         except OSError as error:
             raise Unreadable(f"standard input cannot be read: {error.strerror}") from None
 
-    def _ready(self, seconds: float | None) -> bool:
-        return bool(select.select([self._descriptor], [], [], seconds)[0])
+    def _ready(self, seconds: float) -> bool:
+        """Whether there is something, or its end, within so many seconds."""
+        patience = None if seconds == math.inf else max(0.0, seconds)
+        return bool(select.select([self._descriptor], [], [], patience)[0])
 
 
 def _text(data: bytes) -> str:
