@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from contextlib import suppress
@@ -45,6 +44,8 @@ def is_chat(path: str | None) -> bool:
 
 def claim(folder: str) -> ChatPlace:
     """The first place that no other process holds; it is this one's until it ends. Blocks."""
+    import fcntl
+
     first = ChatPlace(folder)
     if first.leads_elsewhere:
         return first

@@ -1,10 +1,7 @@
 """The command line. Each command loads only what it needs, so that a server starts without the rest."""
 
-from __future__ import annotations
-
 import os
 import sys
-from collections.abc import Sequence
 
 from pilothouse_server import __version__, entry
 
@@ -27,10 +24,10 @@ options:
 """
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: list[str] | None = None) -> int:
     """The exit code. Without arguments it has the process, and its own command line, to itself."""
     if argv is not None:
-        return _command(list(argv))
+        return _command(argv)
     entry.begin()
     if sentence := entry.unsupported(os.name, sys.platform):
         entry.complain(f"pilothouse: {sentence}")

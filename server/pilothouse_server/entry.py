@@ -1,14 +1,15 @@
 """What holds in each process of ours before anything else is loaded, and how one starts another.
 
-Loads next to nothing itself: an interrupt may come at any time, from the first import on.
+Until `begin` has run, only what the interpreter itself has loaded may be imported: an interrupt may come at
+any time, and anything else might come out of the current folder, `typing` and `__future__` too.
 """
-
-from __future__ import annotations
 
 import os
 import sys
-from io import TextIOWrapper
-from types import TracebackType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
 
 __all__ = [
     "begin",
@@ -113,7 +114,7 @@ def _end(number: int, frame: object) -> None:
 
 
 def _silent_when_interrupted(
-    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    kind: type[BaseException], error: BaseException, trace: "TracebackType | None"
 ) -> None:
     if issubclass(kind, KeyboardInterrupt):
         os._exit(_INTERRUPTED)
@@ -122,6 +123,8 @@ def _silent_when_interrupted(
 
 def _open_closed_streams() -> None:
     """A standard stream that is closed is the null device; a character that one cannot write is escaped."""
+    from io import TextIOWrapper
+
     fill_gaps()
     sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)

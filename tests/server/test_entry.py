@@ -167,7 +167,21 @@ def test_what_an_encoding_lacks_is_written_as_an_escape(tmp_path: Path) -> None:
     assert (found.returncode, found.stdout.startswith("\\u2713 python: ")) == (0, True)
 
 
-TRAPS = ("asyncio", "json", "orjson", "signal", "typing", "pilothouse_agent", "platformdirs", "tempfile")
+TRAPS = (
+    *("__future__", "argparse", "asyncio", "collections", "contextlib", "dataclasses", "enum", "functools"),
+    *(
+        "json",
+        "logging",
+        "orjson",
+        "pilothouse_agent",
+        "platformdirs",
+        "re",
+        "select",
+        "signal",
+        "subprocess",
+    ),
+    *("tempfile", "types", "typing"),
+)
 EVEN_EARLIER = ("sitecustomize", "usercustomize", "pilothouse_server", "runpy", "encodings")
 
 
