@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pilothouse_server.chat_text import (
     BLANK,
+    Tail,
     answered,
     asks_to_send,
     draft_of,
     fenced,
+    grown,
+    life_line,
+    marked,
     noted,
     quoted,
     said,
@@ -118,17 +124,90 @@ def test_what_was_made_after_all_is_not_made_again() -> None:
     assert twice.count("Done.") == 1
 
 
-words = st.text(st.sampled_from("ab \n#`/"), max_size=30)
+PIECES = [
+    "a",
+    "b",
+    " ",
+    "\n",
+    "\r\n",
+    "#",
+    "`",
+    "## You",
+    "## You\n",
+    "## Pilothouse\n",
+    "/send",
+    "\n/send\n",
+]
+MARKS = ["*⋯ Working*", "*⋯ Working*\n\n", "> q\n", "# Pilothouse\n", "You"]
+words = st.lists(st.sampled_from([*PIECES, *MARKS]), max_size=12).map("".join)
+"""All that the document has a meaning for can be spelt."""
 
 
-@given(draft=words, typed=words, blocks=st.lists(words.filter(str.strip), max_size=4))
-def test_typing_is_never_lost(draft: str, typed: str, blocks: list[str]) -> None:
-    """Typed behind the message while it is sent, and in front of answers that arrive."""
-    message = draft_of(BLANK + draft)
-    text = sent(BLANK + draft.rstrip() + typed, message) if message else BLANK + typed
+def letters(*texts: str) -> Counter[str]:
+    """What somebody has written, but for the words that ask to send."""
+    return Counter("".join("".join(texts).replace("/send", "").split()))
+
+
+@given(typed=words, blocks=st.lists(words.filter(str.strip), max_size=4))
+def test_nothing_is_lost_when_answers_come(typed: str, blocks: list[str]) -> None:
+    text = BLANK + typed
     for block in blocks:
         text = answered(text, block)
 
-    assert "".join(typed.split()) in "".join(text.split()) or "/send" in draft + typed
-    assert message in text
-    assert all(block.strip() in text for block in blocks)
+    assert letters(BLANK, typed, *blocks) <= letters(text)
+
+
+@given(draft=words, typed=words)
+def test_nothing_is_lost_that_is_typed_behind_a_message_while_it_is_sent(draft: str, typed: str) -> None:
+    before = BLANK + draft.rstrip() + typed
+    message = draft_of(BLANK + draft)
+    text = sent(before, message) if message else before
+
+    assert letters(before) <= letters(text)
+    assert message in text.replace("\r\n", "\n")
+
+
+@given(draft=words, live=words, status=words, fixed=words, rest=words, typed=words)
+def test_nothing_but_what_was_alive_goes_when_an_answer_grows(
+    draft: str, live: str, status: str, fixed: str, rest: str, typed: str
+) -> None:
+    was = Tail(live.strip(), status.strip())
+    text = grown(BLANK + draft, Tail(), "", was) + typed
+    after = grown(text, was, fixed.strip(), Tail(rest.strip()))
+
+    assert letters(text) - letters(*was) <= letters(after)
+
+
+@pytest.mark.covers("R285")
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_an_answer_grows_in_its_place(line_end: str) -> None:
+    text = sent(f"{BLANK}Go", "Go").replace("\n", line_end)
+    first = grown(text, Tail(), "*model*", Tail("One", life_line("Working")))
+    second = grown(first, Tail("One", life_line("Working")), "One two.", Tail("", life_line("Run make")))
+    third = grown(second, Tail("", life_line("Run make")), "", Tail())
+
+    begun = text.removesuffix(f"## You{line_end}{line_end}") + f"## Pilothouse{line_end}{line_end}"
+    end = f"## You{line_end}{line_end}"
+
+    def whole(*parts: str) -> str:
+        return begun + "".join(part + 2 * line_end for part in parts) + end
+
+    assert first == whole("*model*", "One", "*⋯ Working*")
+    assert second == whole("*model*", "One two.", "*⋯ Run make*")
+    assert third == whole("*model*", "One two.")
+    assert grown(
+        second, Tail("One", life_line("Working")), "One two.", Tail("", life_line("Run make")), True
+    ) == (second)
+
+
+@pytest.mark.covers("R285")
+@pytest.mark.parametrize("unread", ["", "> *Not read yet:* And\n> more\n\n"])
+def test_what_a_dead_server_left_is_marked_and_nothing_else(unread: str) -> None:
+    dead = f"{BLANK}Go\n\n## Pilothouse\n\nHalf\n\n*⋯ Run make, 20 s*\n\n{unread}## You\n\ndraft"
+    alive = dead.replace("*⋯ Run make, 20 s*\n\n", "")
+
+    assert marked(dead) == dead.replace(
+        "*⋯ Run make, 20 s*", "*The server ended while this run was at work.*"
+    )
+    assert marked(alive) == alive
+    assert marked(f"{BLANK}*⋯ mine*") == f"{BLANK}*⋯ mine*"
