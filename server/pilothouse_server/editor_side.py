@@ -11,7 +11,6 @@ from typing import Any
 
 from pilothouse_server import method_names as names
 from pilothouse_server.documents import Documents
-from pilothouse_server.habits import habits_of
 from pilothouse_server.handshake import Client
 from pilothouse_server.quiet import Quiet
 from pilothouse_server.saved_chats import SavedChats
@@ -25,7 +24,7 @@ __all__ = ["EditorSide"]
 class EditorSide:
     def __init__(self, client: Client) -> None:
         self.documents = Documents(client.encoding)
-        self.quiet = Quiet(self.documents, tells_late=habits_of(client.name).tells_late)
+        self.quiet = Quiet(self.documents, tells_late=client.tells_late)
         self.saved_chats = SavedChats(self.documents)
         self.folders = WorkspaceFolders(client.folders)
         self.watched = WatchedFiles()

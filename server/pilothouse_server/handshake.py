@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from pilothouse_server import command_names
 from pilothouse_server.document_uris import path_of
+from pilothouse_server.habits import habits_of
 from pilothouse_server.positions import Encoding
 
 __all__ = ["Client", "answer", "introduce", "least"]
@@ -71,6 +72,12 @@ class Client:
         Others would take the tokens of a server that has none for the only ones.
         """
         return self.name.lower() == "neovim" and self.can("workspace", "semanticTokens", "refreshSupport")
+
+    @property
+    def tells_late(self) -> bool:
+        """Whether it tells nothing of a document's first changes as long as keys come quickly, whatever it
+        is asked."""
+        return habits_of(self.name).tells_late and not self.tells_when_refreshed
 
     def can(self, *path: str) -> bool:
         """Whether a capability is declared, such as `can("workspace", "configuration")`."""

@@ -38,6 +38,10 @@ class Quiet:
             else:
                 return
 
+    @property
+    def now(self) -> bool:
+        return self._left() <= 0
+
     def _left(self) -> float:
         if self._last is None:
             return 0

@@ -101,6 +101,7 @@ class Sessions:
             habits=habits_of(client.name),
             shown=self._profile.asks_by_message,
             setting=lambda: self.settings.approvals_dialog,
+            tells_when_refreshed=client.tells_when_refreshed,
         )
         self._extras = ClientExtras(
             rpc,

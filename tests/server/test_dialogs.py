@@ -14,6 +14,7 @@ from pilothouse_agent.kernel.messages import ToolCall
 from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.tooling import Preview
 from pilothouse_agent.session.settings import Dialog
+from pilothouse_server import method_names as names
 from pilothouse_server.dialogs import Dialogs
 from pilothouse_server.documents import Documents
 from pilothouse_server.habits import habits_of
@@ -41,7 +42,7 @@ def question(command: str = "touch p", risk: Any = "medium") -> Question:
 class Editor:
     """An editor that shows messages, with one document open."""
 
-    def __init__(self, bench: RpcBench, client: str, setting: Dialog) -> None:
+    def __init__(self, bench: RpcBench, client: str, setting: Dialog, *, refreshes: bool = False) -> None:
         self.bench = bench
         self.documents = Documents("utf-16")
         self.documents.did_open(opening(URI, "x\n"))
@@ -51,6 +52,7 @@ class Editor:
             habits=habits_of(client),
             shown=True,
             setting=lambda: setting,
+            tells_when_refreshed=refreshes,
         )
         self._version = 1
         if client == "Neovim":
@@ -72,9 +74,11 @@ class Editor:
 
 
 @asynccontextmanager
-async def editor(client: str = "Eglot", setting: Dialog = "auto") -> AsyncGenerator[Editor]:
+async def editor(
+    client: str = "Eglot", setting: Dialog = "auto", *, refreshes: bool = False
+) -> AsyncGenerator[Editor]:
     async with rpc_bench() as bench:
-        yield Editor(bench, client, setting)
+        yield Editor(bench, client, setting, refreshes=refreshes)
 
 
 @pytest.mark.covers("R281")
@@ -130,6 +134,25 @@ async def test_the_silence_of_neovim_says_nothing_until_each_document_has_change
 
         assert done == set()
         assert await soon(first) == Answer("reject", by="client")
+
+
+@pytest.mark.covers("R281")
+async def test_an_editor_that_holds_back_what_is_typed_is_made_to_tell_it_before_it_is_asked() -> None:
+    async with editor(setting="quiet", refreshes=True) as e:
+        asking, methods = e.ask(), list[str]()
+        for typing in (True, True, False):
+            refresh = await e.shown()
+            methods.append(refresh["method"])
+            if typing:
+                e.type()
+            e.answer(refresh, None)
+        question = await e.shown()
+        e.answer(question, {"title": "Allow"})
+
+        assert [*methods, question["method"]] == [names.SEMANTIC_TOKENS_REFRESH] * 3 + [
+            names.SHOW_MESSAGE_REQUEST
+        ]
+        assert await soon(asking) == Answer("allow", by="client")
 
 
 @pytest.mark.covers("R281")
