@@ -9,8 +9,8 @@ import pytest
 
 from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.json_types import JsonObject
-from pilothouse_agent.kernel.messages import ImageBlock, ThinkingBlock, ToolCall
-from pilothouse_agent.kernel.request import ModelLimits
+from pilothouse_agent.kernel.messages import ImageBlock, ModelMessage, ThinkingBlock, ToolCall
+from pilothouse_agent.kernel.request import ModelLimits, StreamEvent
 from pilothouse_agent.models.model_traits import ModelTraits
 from support.asking import (
     MakeProvider,
@@ -156,6 +156,26 @@ async def test_what_was_thought_since_and_elsewhere_goes_back_as_ever(
 
 
 EFFORT = '"reasoning_effort"'
+
+
+@pytest.mark.covers("R292")
+async def test_a_server_that_refuses_all_thinking_is_not_asked_each_time(
+    server: ModelServer, provider: MakeProvider
+) -> None:
+    refusal = json_answer(400, {"error": {"message": "Unknown field: reasoning_details"}})
+    hi = Answer.of(HI["openai-chat"])
+    server.play(refusal, hi, refusal, hi, hi)
+    history: list[ModelMessage] = [user("Hi")]
+    asked = provider("openai-chat")
+    answers: list[list[StreamEvent]] = []
+    for turn in range(3):
+        thought = ThinkingBlock("Hm.", data=DETAILS, origin="openai-chat")
+        history += [assistant(thought, "Hello"), replace(user("Go"), id=f"u{turn}")]
+        answers.append(await ask(asked, model_request(*history)))
+    sent = [request.body.count(b"reasoning_details") for request in server.requests]
+    assert (sent, [len(notices(answer)) for answer in answers]) == ([1, 0, 1, 0, 0], [1, 1, 0])
+
+
 LEVELS: list[tuple[str, str, str, str, str]] = [
     (
         "openai-chat",

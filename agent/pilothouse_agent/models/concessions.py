@@ -48,7 +48,7 @@ class Concessions:
         """What was conceded so far, by name; the name of a level stands behind what is conceded for it only.
 
         The value is what the wording caught in its last group, or the id of the last message that what is
-        conceded of the past is about.
+        conceded of the past is about: empty for all of a session.
         """
         of_model = self._of_models.get(request.model, {})
         of_session = self._of_sessions.get((request.session_id, request.model))
@@ -70,9 +70,12 @@ class Concessions:
         """Whether it is new."""
         if kind.of_past:
             made = self._of_sessions.setdefault((request.session_id, request.model), {})
-            last = request.messages[-1].id if request.messages else ""
-            new, made[name] = made.get(name) != last, last
-            return new
+            last, before = request.messages[-1].id if request.messages else "", made.get(name)
+            if before in (last, ""):
+                return False
+            # Refused again, of what has come since, it is refused whatever it is.
+            made[name] = last if before is None else ""
+            return True
         made = self._of_models.setdefault(request.model, {})
         narrow = _at_level(name, request.thinking)
         if kind.by_level and narrow not in made and _is_about(request.thinking, text):

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
+from pilothouse_agent.models.chat_concessions import CONCESSIONS
 from pilothouse_agent.models.chat_dialect import ChatDialect
-from pilothouse_agent.models.chat_request import CONCESSIONS, ChatRequests
+from pilothouse_agent.models.chat_request import ChatRequests
 from pilothouse_agent.models.chat_stream import ORIGIN, ChatStream
 from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.model_traits import TraitsOf, unknown_model
