@@ -13,6 +13,7 @@ from pilothouse_agent.tools.diagnostics import DiagnosticsTool
 from pilothouse_server.client_diagnostics import ClientDiagnostics, DiagnosticsOfEdits
 from pilothouse_server.dialogs import Dialogs
 from pilothouse_server.documents import Documents
+from pilothouse_server.overtaken import OvertakenAfterCommands
 from pilothouse_server.protocol import ClientFeatures
 from pilothouse_server.questions import ClientAsker, MessageAsker
 from pilothouse_server.transport.rpc import Rpc
@@ -54,11 +55,15 @@ class ClientExtras:
             yield AskUserTool(asker)
 
     def _hooks(self, workspace: Workspace) -> Hooks:
+        overtaken = OvertakenAfterCommands(
+            self._rpc, self._documents, workspace, can_reload=self._features.reload
+        )
         if not self._features.diagnostics:
-            return Hooks()
+            return Hooks(after_tool_result=(overtaken.after_tool_result,))
         around = DiagnosticsOfEdits(self._diagnostics, workspace)
         return Hooks(
-            before_tool_call=(around.before_tool_call,), after_tool_result=(around.after_tool_result,)
+            before_tool_call=(around.before_tool_call,),
+            after_tool_result=(around.after_tool_result, overtaken.after_tool_result),
         )
 
     def _asker(self, session_id: str) -> Asker | None:

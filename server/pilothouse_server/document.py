@@ -40,6 +40,8 @@ class Document:
         """The text that the editor holds for saved; None when that is not known."""
         self.left: str | None = None
         """The text an edit of ours has left saved, in a document that is open only because of that."""
+        self.met: str | None = None
+        """The text of it that was last seen on disk too."""
         self.read_as: str | None = None
         """The encoding that the client says it has read it as."""
         self.told_at = time.monotonic()
@@ -111,7 +113,7 @@ class Document:
         self.uri, self.path = uri, path_of(uri)
         self.language, self.version = opened.language, opened.version
         self.saved, self.left, self.had_file, self.latest = None, None, False, None
-        self._versioned, self.read_as = True, None
+        self._versioned, self.read_as, self.met = True, None, None
         self._openings += 1
         self._take_whole(opened.text)
         self._tell("opened")

@@ -128,6 +128,8 @@ class Documents:
         document = self.get(uri) if uri is not None else None
         if document is not None:
             document.save(saved_text(params))
+            if document.path is not None:
+                self._look_soon(document, document.path)
 
     def did_tell_encoding(self, params: Mapping[str, Any]) -> None:
         """Of a client that declares `encodings`: what it has read an open document as."""
@@ -177,7 +179,10 @@ class Documents:
             return
         document.real_path = found.real_path
         document.had_file = document.had_file or found.exists
-        if document.saved is None and found.text is not None and same_text(text, found.text):
+        if found.text is None or not same_text(text, found.text):
+            return
+        document.met = text
+        if document.saved is None:
             document.saved = text
 
     async def _disk_text(self, real_path: str) -> str | None:

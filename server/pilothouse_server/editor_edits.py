@@ -14,6 +14,7 @@ from pilothouse_server.document import Document
 from pilothouse_server.documents import Documents
 from pilothouse_server.edit_request import EditRequest, Limits, Outcome
 from pilothouse_server.landings import Landing, put_back
+from pilothouse_server.overtaken import ask_to_reload
 from pilothouse_server.quiet_time import until_quiet
 from pilothouse_server.text_edits import TextEdit, text_edits
 from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
@@ -25,13 +26,28 @@ _TRIES = 10
 
 class EditorEdits:
     def __init__(
-        self, rpc: Rpc, documents: Documents, profile: ClientProfile, limits: Limits, *, labelled: bool
+        self,
+        rpc: Rpc,
+        documents: Documents,
+        profile: ClientProfile,
+        limits: Limits,
+        *,
+        labelled: bool,
+        can_reload: bool,
     ) -> None:
         self._rpc = rpc
         self._documents = documents
         self._profile = profile
         self._limits = limits
+        self._can_reload = can_reload
         self._labels = labelled and profile.labelled
+
+    async def reloaded(self, document: Document) -> None:
+        """Wait a moment for the document to become what is on disk."""
+        version = document.version
+        if self._can_reload:
+            await ask_to_reload(self._rpc, [document])
+        await document.changed(version, self._limits.retry)
 
     async def quiet(self, document: Document) -> bool:
         """Wait for a moment in which an edit of it may be sent; whether it came."""

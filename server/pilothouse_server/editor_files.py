@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pilothouse_agent.files.closed_files import ClosedFiles
+from pilothouse_agent.files.codec import NotText, decode
 from pilothouse_agent.files.encodings import DeclaredEncodings
 from pilothouse_agent.files.open_files import PartlyChanged
 from pilothouse_agent.files.same_text import same_text
@@ -36,6 +37,10 @@ __all__ = ["EditorFiles"]
 logger = logging.getLogger(__name__)
 
 _MISPLACED = "but its text had moved meanwhile, and the edit may stand in a wrong place"
+_SHOWS_OLD = (
+    "The file was changed on disk, and this is the text from before, which the editor still shows. Ask the "
+    "user to reload it there; until then it cannot be edited."
+)
 _TRIES = 10
 _UNEXPLAINED = 2
 """Refusals without a newer text that an edit is tried for: the second time the answer is meant."""
@@ -56,6 +61,15 @@ class _Refused(Exception):
         self.outcome = outcome
 
 
+class _Overtaken(Exception):
+    def __init__(self, document: Document, shown: str) -> None:
+        super().__init__(
+            f"{shown} was changed on disk, and the editor still shows the text from before. Nothing was "
+            "done. Ask the user to reload it in the editor."
+        )
+        self.document = document
+
+
 class EditorFiles:
     """Implements `OpenFiles` over the documents of one client."""
 
@@ -68,6 +82,7 @@ class EditorFiles:
         display: Callable[[str], str] = str,
         limits: Limits | None = None,
         labelled: bool = True,
+        can_reload: bool = False,
         closed: ClosedFiles | None = None,
         encodings: DeclaredEncodings | None = None,
         tell: Callable[[str], object] = logger.warning,
@@ -82,7 +97,9 @@ class EditorFiles:
         self._show = display
         self._tell = tell
         self._limits = limits or Limits()
-        self._edits = EditorEdits(rpc, documents, profile, self._limits, labelled=labelled)
+        self._edits = EditorEdits(
+            rpc, documents, profile, self._limits, labelled=labelled, can_reload=can_reload
+        )
 
     async def holds(self, path: str) -> bool:
         """With a client that takes no edits only files with unsaved text are held, to be refused."""
@@ -95,8 +112,29 @@ class EditorFiles:
         place = await asyncio.to_thread(partial(self._look, path, whole=True))
         document = self._document(path, place.shown)
         _refuse_deleted(document, place)
-        fault = await asyncio.to_thread(self._fault, path, document.text, place)
-        return replace(_file(path, document.text), note=f"It cannot be edited: {fault}" if fault else "")
+        note = await asyncio.to_thread(self._note, document, path, document.text, place)
+        if note == _SHOWS_OLD:
+            await self._edits.reloaded(document)
+            document = self._document(path, place.shown)
+            place = await asyncio.to_thread(partial(self._look, path, whole=True))
+            note = await asyncio.to_thread(self._note, document, path, document.text, place)
+        return replace(_file(path, document.text), note=note)
+
+    def _note(self, document: Document, path: str, text: str, place: _Place) -> str:
+        if self._is_overtaken(document, path, text, place):
+            return _SHOWS_OLD
+        fault = self._fault(path, text, place)
+        return f"It cannot be edited: {fault}" if fault else ""
+
+    def _is_overtaken(self, document: Document, path: str, text: str, place: _Place) -> bool:
+        """Whether the disk has moved on from what the document and it had in common."""
+        if text != document.met or place.data is None:
+            return False
+        try:
+            on_disk = decode(place.data, place.shown, declared=self._declared(path)).text
+        except NotText:
+            return False
+        return not same_text(text, on_disk)
 
     def encoding(self, path: str) -> str | None:
         return self._documents.read_as(path)
@@ -112,10 +150,15 @@ class EditorFiles:
         return _file(path, self._document(path, self._show(path), unsettled=True).peek())
 
     async def change(self, path: str, change: TextChange, scope: WriteScope) -> FileChange:
-        refusal, unexplained = "", 0
+        refusal, unexplained, reloaded = "", 0, False
         for _ in range(_TRIES):
             try:
                 done = await self._once(path, change, scope)
+            except _Overtaken as overtaken:
+                if reloaded:
+                    raise ToolError(str(overtaken)) from None
+                reloaded = True
+                await self._edits.reloaded(overtaken.document)
             except _Refused as refused:
                 refusal = refused.outcome.reason
                 unexplained += not refused.outcome.explained
@@ -222,6 +265,8 @@ class EditorFiles:
         """
         place = self._look(path, whole=True)
         self._refuse_unfit(document, path, place, text)
+        if self._is_overtaken(document, path, text, place):
+            raise _Overtaken(document, place.shown)
         wanted = in_own_line_ends(change(_file(path, text)), text)
         refuse_unencodable(wanted, place.data, shown=place.shown, declared=self._declared(path))
         edits = text_edits(text, wanted, document.encoding)

@@ -33,6 +33,7 @@ __all__ = [
     "PROGRESS_CREATE",
     "PROMPT",
     "REGISTER",
+    "RELOAD",
     "REQUEST_APPROVAL",
     "REWIND",
     "SAVE",
@@ -98,6 +99,7 @@ EVENT = "agent/event"
 REQUEST_APPROVAL = "agent/requestApproval"
 ASK = "agent/ask"
 SAVE = "editor/save"
+RELOAD = "editor/reload"
 DIAGNOSTICS = "editor/diagnostics"
 
 _TO_THE_CLIENT = frozenset({EVENT, REQUEST_APPROVAL, ASK})

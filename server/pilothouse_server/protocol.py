@@ -447,6 +447,7 @@ class ClientFeatures(Wire):
     save: bool = False
     diagnostics: bool = False
     edits: EditFeatures = EditFeatures()
+    reload: bool = False
     encodings: bool = False
     """It tells what it has read each document as, in its own spelling: notification `agent/encoding` after
     didOpen and whenever that changes."""

@@ -11,6 +11,8 @@ __all__ = [
     "DiagnosticsResult",
     "EncodingParams",
     "RefusedSave",
+    "ReloadParams",
+    "ReloadResult",
     "SaveFile",
     "SaveParams",
     "SaveResult",
@@ -55,6 +57,15 @@ class SaveResult(Wire):
     saved: list[str]
     """URIs."""
     refused: list[RefusedSave]
+
+
+class ReloadParams(Wire):
+    uris: list[str]
+
+
+class ReloadResult(Wire):
+    reloaded: list[str]
+    """URIs."""
 
 
 class DiagnosticsParams(Wire):

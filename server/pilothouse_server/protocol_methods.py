@@ -178,6 +178,14 @@ METHODS: tuple[Method, ...] = (
         (e.SaveResult,),
     ),
     Method(
+        names.RELOAD,
+        "client",
+        "Take over what is on disk for these documents, those that have no unsaved text. Sent when a file "
+        "has become another behind the editor, to clients that declared `reload`.",
+        e.ReloadParams,
+        (e.ReloadResult,),
+    ),
+    Method(
         names.DIAGNOSTICS,
         "client",
         "What is reported about a file, as LSP Diagnostic objects. Asked by the model, and before and after "

@@ -38,6 +38,7 @@ class SessionFiles:
         self._rpc = rpc
         self._documents = documents
         self._profile = profile
+        self._can_reload = features.reload
         self._closed_kinds = kinds_taken(profile, features)
         self._settings = settings
 
@@ -64,6 +65,7 @@ class SessionFiles:
             profile=self._profile,
             display=workspace.display,
             closed=closed,
+            can_reload=self._can_reload,
             encodings=self._encodings(workspace),
             tell=tell,
         )

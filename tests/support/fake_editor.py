@@ -78,6 +78,10 @@ class FakeEditor:
         """The params of every edit it was asked for."""
         self.saves: list[Json] = []
         """The params of every `editor/save`."""
+        self.on_disk = ""
+        """What it takes over when it is asked to reload."""
+        self.reloaded: list[str] = []
+        """The URIs that it was asked to reload."""
         self.asked = asyncio.Event()
         self.withdrawn: list[str] = []
         """Ids of requests that the server took back."""
@@ -206,7 +210,11 @@ class FakeEditor:
             task.add_done_callback(self._answering.discard)
 
     async def refreshed(self, params: Json) -> None:
-        """Any other request: nothing is done for it."""
+        """Any other request: documents that it names are reloaded, to the text that `on_disk` gives."""
+        for uri in params.get("uris", []):
+            self.reloaded.append(uri)
+            self.reset(self.buffers[uri], self.on_disk)
+            self.save(self.buffers[uri])
 
     async def _answer(self, msg_id: str, method: str, params: Json) -> None:
         if method in (names.APPLY_EDIT, names.SAVE):
@@ -264,6 +272,7 @@ class Editing:
     kinds: frozenset[FileChangeKind] = frozenset()
     """What the editor can be asked to do with files that are not open."""
     route: ClosedFiles = "auto"
+    can_reload: bool = False
     told: list[str] = field(default_factory=list[str])
     """What the user was told."""
 
@@ -271,7 +280,13 @@ class Editing:
         shared: Json = {"display": workspace.display, "limits": self.limits}
         closed = EditorClosedFiles(self.rpc, self.documents, self.kinds, route=lambda: self.route, **shared)
         return EditorFiles(
-            self.rpc, self.documents, profile=self.profile, closed=closed, tell=self.told.append, **shared
+            self.rpc,
+            self.documents,
+            profile=self.profile,
+            closed=closed,
+            can_reload=self.can_reload,
+            tell=self.told.append,
+            **shared,
         )
 
     def text(self, buffer: Buffer) -> tuple[str, str | None]:
