@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.hooks import Hooks
-from pilothouse_agent.kernel.ports import Tool
+from pilothouse_agent.kernel.ports import FileChange, Tool
 from pilothouse_agent.session.extras import Extras
 from pilothouse_agent.tools.ask_user import Asker, AskUserTool
 from pilothouse_agent.tools.diagnostics import DiagnosticsTool
 from pilothouse_server.client_diagnostics import ClientDiagnostics, DiagnosticsOfEdits
 from pilothouse_server.dialogs import Dialogs
 from pilothouse_server.documents import Documents
+from pilothouse_server.lost_texts import LostTexts
 from pilothouse_server.overtaken import OvertakenAfterCommands
 from pilothouse_server.protocol import ClientFeatures
 from pilothouse_server.questions import ClientAsker, MessageAsker
@@ -39,12 +40,21 @@ class ClientExtras:
         self._dialogs = dialogs
         self._diagnostics = ClientDiagnostics(rpc, documents)
 
-    def of_session(self, session_id: str, workspace: Workspace) -> Extras:
+    def of_session(self, session_id: str, workspace: Workspace, *, tell: Callable[[str], object]) -> Extras:
+        """`tell` is for what the user must know."""
         unsaved = UnsavedTexts(self._rpc, self._documents, workspace, can_save=self._features.save)
+        lost = LostTexts(self._documents, workspace, tell)
+
+        async def changed(change: FileChange) -> None:
+            await unsaved.changed(change)
+            await lost.changed(change)
+
         return Extras(
             tools=tuple(self._tools(session_id, workspace)),
             hooks=self._hooks(workspace),
-            changed=unsaved.changed,
+            changed=changed,
+            news=lost,
+            close=lost.close,
             before_command=unsaved.before_command,
         )
 

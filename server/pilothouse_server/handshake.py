@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -50,7 +51,8 @@ class Client:
     """Its `pilothouse` object."""
     capabilities: Json = field(default_factory=dict[str, Any])
     folders: tuple[str, ...] = ()
-    """Absolute paths of the workspace folders, or the server's own folder; none when even that is gone."""
+    """Absolute paths of the workspace folders, or the server's own folder when none is named; none when that
+    is gone, or when those that are named are not of this machine."""
     process_id: int | None = None
     encoding: Encoding = "utf-16"
     """Of positions, as negotiated."""
@@ -154,9 +156,17 @@ def _encoding(capabilities: Json) -> Encoding:
 def _folders(params: Json) -> tuple[str, ...]:
     listed = params.get("workspaceFolders")
     folders = cast("list[Any]", listed) if isinstance(listed, list) else []
-    uris = [_object(folder).get("uri") for folder in folders] or [params.get("rootUri")]
-    paths = [path_of(uri) for uri in uris if isinstance(uri, str)]
-    return tuple(path for path in paths if path is not None) or _own_folder()
+    uris = [_object(folder).get("uri") for folder in folders]
+    root_uri, root_path = params.get("rootUri"), params.get("rootPath")
+    for candidates in (uris, [root_uri]):
+        paths = [path_of(uri) for uri in candidates if isinstance(uri, str)]
+        found = tuple(path for path in paths if path is not None)
+        if found:
+            return found
+    if isinstance(root_path, str) and os.path.isabs(root_path):
+        return (root_path,)
+    named = any(isinstance(each, str) and each for each in (*uris, root_uri, root_path))
+    return () if named else _own_folder()
 
 
 def _own_folder() -> tuple[str, ...]:

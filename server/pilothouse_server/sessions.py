@@ -190,7 +190,7 @@ class Sessions:
                 queue=self.files.queue,
                 approver=approver,
                 open_files=partial(self.files.open_files, tell=tell),
-                extras=partial(self._extras.of_session, session_id),
+                extras=partial(self._extras.of_session, session_id, tell=tell),
             )
             return session, models, places, [*problems, *complaints]
 

@@ -41,6 +41,24 @@ async def test_folders_keep_their_order_and_are_compared_by_path(editor: EditorS
     assert editor.folders.paths == ("/ws/two", "/ws/100%", "/ws/one")
 
 
+@pytest.mark.covers("R260")
+@pytest.mark.parametrize(
+    ("named", "folders"),
+    [
+        ({"workspaceFolders": [{"uri": "vscode-remote://x/ws"}], "rootUri": "file:///ws"}, ("/ws",)),
+        ({"workspaceFolders": [], "rootUri": "file:///ws", "rootPath": "/other"}, ("/ws",)),
+        ({"workspaceFolders": None, "rootUri": None, "rootPath": "/ws"}, ("/ws",)),
+        ({"rootUri": "vscode-remote://x/ws", "rootPath": "/ws"}, ("/ws",)),
+        ({"workspaceFolders": [{"uri": "vscode-remote://x/ws"}], "rootUri": "zip:/a"}, ()),
+        ({"rootUri": "vscode-remote://x/ws", "rootPath": "ws"}, ()),
+    ],
+)
+async def test_the_workspace_is_the_first_place_named_that_is_on_this_machine(
+    named: Json, folders: tuple[str, ...]
+) -> None:
+    assert handshake.introduce(named).folders == folders
+
+
 async def test_without_any_folder_the_first_one_is_still_the_place_to_work() -> None:
     folders = WorkspaceFolders(["/ws/one"])
     folders.did_change(folder_event(added=[], removed=[{"uri": "file:///ws/one"}]))

@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -24,7 +24,7 @@ from pilothouse_agent.kernel.clock import SystemClock
 from pilothouse_agent.kernel.compaction import DropOldestTurns
 from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.parts import AgentParts, random_id
-from pilothouse_agent.kernel.ports import Approver, FilePort, ModelProvider, Tool
+from pilothouse_agent.kernel.ports import Approver, FilePort, ModelProvider, NewsSource, Tool
 from pilothouse_agent.kernel.request import ImageLimits
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.permission_config import pipeline_from
@@ -143,7 +143,7 @@ def create_session(
         compactor=DropOldestTurns(SystemClock(), partial(random_id, "msg"), todos),
         retry=settings.for_retries(),
         todos=todos,
-        news=background,
+        news=_AllNews(background, extra.news),
         hooks=extra.hooks,
         settings=settings.for_runs(),
     )
@@ -155,6 +155,8 @@ def create_session(
         permissions.mode = mode
 
     async def release() -> None:
+        if extra.close is not None:
+            extra.close()
         await asyncio.gather(background.close(), shell.close())
         await asyncio.to_thread(shutil.rmtree, output, ignore_errors=True)
 
@@ -177,6 +179,16 @@ def create_session(
         ),
     )
     return session, complaints
+
+
+class _AllNews:
+    """Implements the kernel's `NewsSource` over several."""
+
+    def __init__(self, *sources: NewsSource | None) -> None:
+        self._sources = [source for source in sources if source is not None]
+
+    def take(self) -> Sequence[tuple[str, str]]:
+        return [each for source in self._sources for each in source.take()]
 
 
 def _agent(parts: AgentParts, tools: ToolRegistry, options: SessionOptions, workspace: Workspace) -> Agent:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from pilothouse_agent.kernel.hooks import Hooks
-from pilothouse_agent.kernel.ports import FileChange, Tool
+from pilothouse_agent.kernel.ports import FileChange, NewsSource, Tool
 
 __all__ = ["Extras"]
 
@@ -18,5 +18,8 @@ class Extras:
     hooks: Hooks = field(default_factory=Hooks)
     changed: Callable[[FileChange], Awaitable[None]] | None = None
     """Told of every change of a file, in its queue turn."""
+    news: NewsSource | None = None
+    close: Callable[[], object] | None = None
+    """Called when the session ends."""
     before_command: Callable[[], Awaitable[Sequence[str]]] | None = None
     """Run before each shell command; what it gives is added to the command's result."""
