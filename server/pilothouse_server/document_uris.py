@@ -7,8 +7,10 @@ from urllib.parse import unquote, urlsplit
 
 from pilothouse_agent.files.uris import uri_to_path
 
-__all__ = ["path_of", "uri_key"]
+__all__ = ["is_nameless", "notebook_of", "path_of", "uri_key"]
 
+_CELL = "vscode-notebook-cell"
+_NAMELESS = ("untitled", _CELL)
 _DRIVE = re.compile(r"/[A-Za-z]:(?=/|$)")
 
 
@@ -23,9 +25,23 @@ def uri_key(uri: str) -> str:
 
 
 def path_of(uri: str) -> str | None:
-    """None for what is not a file of this machine, such as an unnamed buffer or an old version of a file."""
+    """None for what is not a file of this machine, such as an unnamed buffer or an old version of a file.
+
+    Some clients do not escape `#` in names, and documents have no fragments.
+    """
+    whole = uri.replace("#", "%23")
     try:
-        parts = urlsplit(uri)
-        return None if parts.query or parts.fragment else uri_to_path(uri)
+        return None if urlsplit(whole).query else uri_to_path(whole)
     except ValueError:
         return None
+
+
+def is_nameless(uri: str) -> bool:
+    """Whether it is text of the user's without a file of its own: an unnamed buffer, a cell of a notebook."""
+    return uri.partition(":")[0].lower() in _NAMELESS
+
+
+def notebook_of(uri: str) -> str | None:
+    """The path of the notebook of which the document is a cell."""
+    scheme, _, rest = uri.partition(":")
+    return path_of(f"file:{rest.partition('#')[0]}") if scheme.lower() == _CELL else None

@@ -11,7 +11,7 @@ from pilothouse_agent.files.file_key import file_key
 from pilothouse_agent.files.same_text import same_text
 from pilothouse_server.disk_looks import DiskLooks
 from pilothouse_server.document import Document, DocumentEvent, DocumentListener
-from pilothouse_server.document_uris import uri_key
+from pilothouse_server.document_uris import is_nameless, notebook_of, uri_key
 from pilothouse_server.listeners import Listeners
 from pilothouse_server.positions import Encoding
 from pilothouse_server.sync_params import Unfit, changed, opened, saved_text, uri_in
@@ -47,14 +47,22 @@ class Documents:
     def of_path(self, real_path: str) -> list[Document]:
         """The open documents of a file, several when the client opened it by several names. From any thread.
 
+        What has no file is found by its URI at the end of the path, as a model's path is understood.
         Links are as they were when looked up last; right after an opening a link may not be yet.
         """
         key = file_key(real_path)
         return [
             document
             for document in list(self._open.values())
-            if document.real_path is not None and file_key(document.real_path) == key
+            if (document.real_path is not None and file_key(document.real_path) == key)
+            or (is_nameless(document.uri) and real_path.endswith("/" + document.uri))
         ]
+
+    def cells_of(self, real_path: str) -> list[Document]:
+        """The open cells of a notebook. From any thread."""
+        key = file_key(real_path)
+        notebooks = [(each, notebook_of(each.uri)) for each in list(self._open.values())]
+        return [each for each, path in notebooks if path is not None and file_key(path) == key]
 
     def read_as(self, real_path: str) -> str | None:
         """The encoding that the editor says it has read an open file as. From any thread."""

@@ -41,6 +41,7 @@ _SHOWS_OLD = (
     "The file was changed on disk, and this is the text from before, which the editor still shows. Ask the "
     "user to reload it there; until then it cannot be edited."
 )
+_CELLS_NAMED = 30
 _TRIES = 10
 _UNEXPLAINED = 2
 """Refusals without a newer text that an edit is tried for: the second time the answer is meant."""
@@ -103,6 +104,7 @@ class EditorFiles:
 
     async def holds(self, path: str) -> bool:
         """With a client that takes no edits only files with unsaved text are held, to be refused."""
+        await self._refuse_notebook(path)
         if self._profile.takes_edits:
             return bool(await self._documents.locate(path))
         return bool(await self._documents.unsaved(path))
@@ -172,6 +174,7 @@ class EditorFiles:
     async def refuse_unsaved(self, paths: Sequence[str]) -> None:
         for path in paths:
             await self._settled(path)
+            await self._refuse_notebook(path)
             if await self._documents.unsaved(path):
                 shown = await asyncio.to_thread(self._show, path)
                 raise ToolError(
@@ -299,6 +302,17 @@ class EditorFiles:
     async def _unchanged(self, path: str, why: str) -> ToolError:
         shown = await asyncio.to_thread(self._show, path)
         return ToolError(f"{shown} was not changed: {why}. The edit has not been made.")
+
+    async def _refuse_notebook(self, path: str) -> None:
+        """Its cells may have text that the file has not."""
+        cells = self._documents.cells_of(path)
+        if cells:
+            shown = await asyncio.to_thread(self._show, path)
+            listed = ", ".join(cell.uri for cell in cells[:_CELLS_NAMED])
+            raise ToolError(
+                f"{shown} is open as a notebook, whose cells may have text that is not saved. Nothing was "
+                f"done. Read and edit its cells by their URIs instead: {listed}."
+            )
 
     async def _settled(self, path: str) -> None:
         """What an edit has left in doubt is often told a little later."""
