@@ -90,7 +90,7 @@ def documented_lines() -> str:
     """The part of the documented configuration that is about typing."""
     docs = Path(__file__).parents[2] / "docs" / "plain-lsp.md"
     [lines] = re.findall(
-        r"^```elisp\n(.*?pilothouse-flush.*?)^```", docs.read_text(encoding="utf-8"), re.M | re.S
+        r"^```elisp\n([^`]*pilothouse-flush[^`]*)^```", docs.read_text(encoding="utf-8"), re.MULTILINE
     )
     return lines
 
