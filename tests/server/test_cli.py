@@ -60,6 +60,7 @@ def options(**fields: Any) -> RunOptions:
     return RunOptions(**{**defaults, **fields})
 
 
+@pytest.mark.covers("R274")
 @pytest.mark.parametrize(
     ("arguments", "parsed"),
     [

@@ -241,6 +241,7 @@ def test_colours_need_a_terminal_and_no_NO_COLOR(  # noqa: N802
     assert style_of(stream, environment) == style
 
 
+@pytest.mark.covers("R274")
 @pytest.mark.parametrize(
     ("given", "lines"),
     [
