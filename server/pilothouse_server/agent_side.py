@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_server import method_names as names
 from pilothouse_server.editor_side import EditorSide
+from pilothouse_server.habits import habits_of
 from pilothouse_server.handshake import Client
 from pilothouse_server.methods import register_methods
 from pilothouse_server.model_methods import register_model_methods
@@ -81,7 +82,7 @@ class AgentSide(Methods):
         if new and not self._client.wants_events:
             # One line: stock editors stop and ask for a key where a message has several.
             more = f" ({len(new) - 1} more in the log)" if len(new) > 1 else ""
-            self._rpc.notify(names.SHOW_MESSAGE, {"type": 2, "message": f"Pilothouse: {new[0]}{more}"})
+            self._rpc.notify(names.SHOW_MESSAGE, habits_of(self._client.name).warning(f"{new[0]}{more}"))
 
 
 def _features(client: Client) -> ClientFeatures:

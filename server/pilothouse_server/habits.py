@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["Habits", "habits_of"]
+
+_ERROR, _WARNING = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,10 @@ class Habits:
     """An error is shown with its code in front of its message."""
     stops_for_warnings: bool = False
     """A message that is no error has an empty line below it, and waits for a key."""
+
+    def warning(self, text: str) -> dict[str, Any]:
+        """The params of `window/showMessage`."""
+        return {"type": _ERROR if self.stops_for_warnings else _WARNING, "message": f"Pilothouse: {text}"}
 
 
 _VSCODE = Habits(

@@ -220,8 +220,7 @@ class PlainDoor:
 
     def _complain(self, text: str) -> None:
         logger.warning("The chat: %s", text)
-        kind = 1 if self._habits.stops_for_warnings else 2
-        self._rpc.notify(names.SHOW_MESSAGE, {"type": kind, "message": f"Pilothouse: {text}"})
+        self._rpc.notify(names.SHOW_MESSAGE, self._habits.warning(text))
 
     async def _chat_of(self, session_id: str | None) -> Chat:
         if session_id is None or self._is_chats(session_id):

@@ -167,7 +167,7 @@ class Sessions:
         def tell(text: str) -> None:
             session.agent.notify(Notice("warning", text, "editor"))
             if not self._client.wants_events:
-                self._rpc.notify(names.SHOW_MESSAGE, {"type": 2, "message": f"Pilothouse: {text}"})
+                self._rpc.notify(names.SHOW_MESSAGE, habits_of(self._client.name).warning(text))
 
         def make() -> tuple[AgentSession, ModelRegistry, tuple[str, ...], list[str]]:
             places = self._places(cwd, folders)

@@ -215,3 +215,9 @@ async def test_a_message_is_short_whatever_it_is_about(command: str) -> None:
 
     assert len(shown) < 5000
     assert shown.splitlines()[-1] == "Allow for this session: exactly this command"
+
+
+@pytest.mark.covers("R285")
+@pytest.mark.parametrize(("client", "kind"), [("Neovim", 1), ("Visual Studio Code", 2), ("", 2)])
+def test_a_warning_is_of_a_kind_that_does_not_stop_the_editor(client: str, kind: int) -> None:
+    assert habits_of(client).warning("Odd.") == {"type": kind, "message": "Pilothouse: Odd."}
