@@ -17,7 +17,7 @@ from typing import NamedTuple
 from pilothouse_agent.files.closed_files import ClosedFiles
 from pilothouse_agent.files.codec import NotText, decode
 from pilothouse_agent.files.encodings import DeclaredEncodings
-from pilothouse_agent.files.open_files import PartlyChanged
+from pilothouse_agent.files.open_files import PartlyChanged, UnsavedFile
 from pilothouse_agent.files.same_text import same_text
 from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange, WriteScope
@@ -181,6 +181,23 @@ class EditorFiles:
                     f"{shown} has unsaved text in the editor, which would be lost. Nothing was done. Ask the "
                     "user to save it first."
                 )
+
+    async def unsaved(self) -> Sequence[UnsavedFile]:
+        """One for each file, though it may be open twice."""
+        paths = {document.real_path for document in self._documents.all() if _may_be_unsaved(document)}
+        found = [await self._unsaved(path) for path in sorted(path for path in paths if path is not None)]
+        return [file for file in found if file is not None]
+
+    async def _unsaved(self, path: str) -> UnsavedFile | None:
+        documents = await self._documents.unsaved(path)
+        if not documents:
+            return None
+        look = await self._documents.looks.at(path)
+        on_disk = look is not None and look.exists
+        first, *others = documents
+        gone = first.had_file and not on_disk
+        certain = not (others or gone or first.doubt)
+        return UnsavedFile(path, first.text if certain else None, on_disk)
 
     async def compare(self, change: FileChange) -> None:
         if not self._profile.takes_edits or change.after is None:

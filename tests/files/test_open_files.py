@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pilothouse_agent.files.disk_files import DiskFiles
+from pilothouse_agent.files.open_files import UnsavedFile
 from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
@@ -17,32 +18,35 @@ from support.kernel import soon
 
 
 class Buffers:
-    """An editor's open files, by real path; a text in `unsaved` is on no disk."""
+    """An editor's open files, by real path; a text in `texts` is on no disk."""
 
     closed = None
 
-    def __init__(self, unsaved: dict[str, str]) -> None:
-        self.unsaved = unsaved
+    def __init__(self, texts: dict[str, str]) -> None:
+        self.texts = texts
 
     async def holds(self, path: str) -> bool:
-        return path in self.unsaved
+        return path in self.texts
 
     async def read(self, path: str) -> FileText:
-        return FileText(path, self.unsaved[path], "utf-8")
+        return FileText(path, self.texts[path], "utf-8")
 
     def encoding(self, path: str) -> str | None:
         return None
 
     def peek(self, path: str) -> FileText | None:
-        return FileText(path, self.unsaved[path], "utf-8") if path in self.unsaved else None
+        return FileText(path, self.texts[path], "utf-8") if path in self.texts else None
 
     async def change(self, path: str, change: TextChange, scope: WriteScope) -> FileChange:
         before = await self.read(path)
-        self.unsaved[path] = await asyncio.to_thread(change, before)
-        return FileChange(path, "modify", "editor", before.text, self.unsaved[path])
+        self.texts[path] = await asyncio.to_thread(change, before)
+        return FileChange(path, "modify", "editor", before.text, self.texts[path])
+
+    async def unsaved(self) -> Sequence[UnsavedFile]:
+        return [UnsavedFile(path, text, on_disk=True) for path, text in self.texts.items()]
 
     async def refuse_unsaved(self, paths: Sequence[str]) -> None:
-        if any(path in self.unsaved for path in paths):
+        if any(path in self.texts for path in paths):
             raise ToolError("It has unsaved text.")
 
     async def compare(self, change: FileChange) -> None:
@@ -70,7 +74,7 @@ async def test_an_open_file_is_read_and_changed_where_it_is_open(file: Path) -> 
 
     assert read.text == "unsaved\n"
     assert change == FileChange(str(file), "modify", "editor", "unsaved\n", "unsaved\nmore\n")
-    assert (buffers.unsaved[str(file)], file.read_bytes()) == ("unsaved\nmore\n", b"saved\n")
+    assert (buffers.texts[str(file)], file.read_bytes()) == ("unsaved\nmore\n", b"saved\n")
 
 
 @pytest.mark.covers("F3")
@@ -83,7 +87,7 @@ async def test_what_is_written_whole_must_have_been_read_where_it_is_open(file: 
     files.note_read(await soon(files.read(str(file))), 1, 1)
     await soon(files.write(str(file), "new\n", RecordingContext()))
 
-    assert (buffers.unsaved[str(file)], file.read_bytes()) == ("new\n", b"saved\n")
+    assert (buffers.texts[str(file)], file.read_bytes()) == ("new\n", b"saved\n")
 
 
 @pytest.mark.covers("F6")

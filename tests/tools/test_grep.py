@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from pilothouse_agent.tools.environment import child_environment
 from pilothouse_agent.tools.grep import GrepTool
 from pilothouse_agent.tools.grep_matches import FoundLine, MatchReader
 from pilothouse_agent.tools.ripgrep import Ripgrep, find_ripgrep
+
+GLOBS = [".env.*", "*.pem", "**/.ssh/", "**/.aws/credentials", "a/b", "x*y?z", "[ab].c"]
 
 
 class Grep:
@@ -372,3 +375,32 @@ def test_output_is_read_alike_in_pieces_of_any_size(size: int, lines: int) -> No
         )
     ]
     assert reader.binary == 1
+
+
+@pytest.mark.covers("R305")
+async def test_what_the_program_prints_is_read_beside_the_event_loop(folder: Path) -> None:
+    write(folder, a_py="needle")
+    threads: list[bool] = []
+
+    def consume(chunk: bytes) -> bool:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return True
+
+    await Ripgrep(child_environment(os.environ)).run(["--files", "--", str(folder)], consume)
+
+    assert threads == [False]
+
+
+@pytest.mark.covers("R305")
+@pytest.mark.parametrize("glob", GLOBS)
+async def test_protected_files_are_counted_by_any_glob(context: ToolContext, folder: Path, glob: str) -> None:
+    names = [".env.local", "K.PEM", "sub/.ssh/id", ".aws/credentials", "a/b", "x1y2z", "a.c"]
+    for name in names:
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
+        (folder / name).write_text("needle", encoding="utf-8")
+    grep = await asyncio.to_thread(Grep, context, folder, protected=(glob,))
+
+    found = (await grep("needle")).splitlines()
+
+    assert found[-1] == "[1 protected file was skipped]"
+    assert len(found) == len(names)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 
 from pilothouse_agent.files.disk import Unreadable
+from pilothouse_agent.files.near_names import looks_alike, telling_name
 from pilothouse_agent.kernel.tooling import ToolError
 
 __all__ = ["explain_directory", "explain_missing", "file_errors"]
@@ -49,8 +50,13 @@ def explain_missing(path: str, show: Callable[[str], str]) -> str:
     close = get_close_matches(name.casefold(), like, n=3)
     if not close:
         return f"{show(path)} does not exist. Use glob_file to find it."
-    listed = ", ".join(show(os.path.join(folder, like[entry])) for entry in close)
+    listed = ", ".join(_told(show(os.path.join(folder, like[entry])), like[entry], name) for entry in close)
     return f"{show(path)} does not exist. Did you mean {listed}?"
+
+
+def _told(shown: str, entry: str, wanted: str) -> str:
+    """With escapes where it would look just like what was asked for."""
+    return telling_name(shown) if looks_alike(entry.removesuffix("/"), wanted) else shown
 
 
 def explain_directory(path: str, show: Callable[[str], str]) -> str:

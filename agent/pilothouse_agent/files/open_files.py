@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from pilothouse_agent.files.closed_files import ClosedFiles
 from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
 
-__all__ = ["OpenFiles", "PartlyChanged"]
+__all__ = ["OpenFiles", "PartlyChanged", "UnsavedFile"]
 
 
 class PartlyChanged(ToolError):
@@ -18,6 +19,18 @@ class PartlyChanged(ToolError):
     def __init__(self, text: str, change: FileChange) -> None:
         super().__init__(text)
         self.change = change
+
+
+@dataclass(frozen=True, slots=True)
+class UnsavedFile:
+    """An open file that is not on disk as it is open."""
+
+    path: str
+    """Real."""
+    text: str | None
+    """None: it is not known for certain, or its file is gone."""
+    on_disk: bool
+    """There is a file, with another text."""
 
 
 class OpenFiles(Protocol):
@@ -56,6 +69,10 @@ class OpenFiles(Protocol):
 
     async def refuse_unsaved(self, paths: Sequence[str]) -> None:
         """Raise when one of them has text that only the editor holds (kernel.md F6)."""
+        ...
+
+    async def unsaved(self) -> Sequence[UnsavedFile]:
+        """All of them, for searches; does not raise."""
         ...
 
     async def compare(self, change: FileChange) -> None:

@@ -127,7 +127,7 @@ def create_session(
     tools = ToolRegistry(
         [
             *_file_tools(workspace, files, limits, lambda: provider.limits(agent.state.model).images),
-            *_search_tools(workspace, environment, permissions.protected_globs, limits),
+            *_search_tools(workspace, environment, permissions.protected_globs, limits, held),
             bash,
             TodoWriteTool(todos),
             CompleteStepTool(todos),
@@ -238,10 +238,14 @@ def _is_read_only(command: str) -> bool:
 
 
 def _search_tools(
-    workspace: Workspace, environment: Mapping[str, str], hidden: tuple[str, ...], limits: OutputLimits
+    workspace: Workspace,
+    environment: Mapping[str, str],
+    hidden: tuple[str, ...],
+    limits: OutputLimits,
+    held: OpenFiles | None,
 ) -> list[Tool]:
     ripgrep = Ripgrep(environment)
     return [
-        GlobFileTool(workspace, ripgrep, protected=hidden),
-        GrepTool(workspace, ripgrep, protected=hidden, limits=limits),
+        GlobFileTool(workspace, ripgrep, protected=hidden, open_files=held),
+        GrepTool(workspace, ripgrep, protected=hidden, limits=limits, open_files=held),
     ]

@@ -52,6 +52,12 @@ class Excerpt:
         if self._recent_length > 2 * self._size_limit:
             self._forget()
 
+    def skip(self, lines: int, characters: int) -> None:
+        """Leave out all but the head of what has come so far, and so much more that is not to be had."""
+        self._recent, self._recent_length = [], 0
+        self._length += characters
+        self._line_ends += lines
+
     def extract(self) -> Extract:
         recent = "".join(self._recent)
         tail = tail_of(recent, lines=self._line_limit, size=self._size_limit)

@@ -18,14 +18,20 @@ async def walk(
     take: Callable[[str], bool],
     *,
     globs: Sequence[GlobPattern] = (),
+    holding: Sequence[bytes] = (),
+    ignored: bool = False,
 ) -> bool:
     """Give every file below `roots` to `take`, once and in any order, until it returns False.
 
-    With `globs`, files whose names cannot fit any of them may be left out beforehand. Returns whether
-    the walk came to its end in time.
+    With `globs`, files whose names cannot fit any of them may be left out beforehand; with `holding`, those
+    whose paths hold none of these small letters. With `ignored`, what ignore rules hide is given too.
+    Returns whether the walk came to its end in time.
     """
-    reader = _PathReader(take)
-    end = await ripgrep.run(["--files", *name_choice(globs), "--", *roots], reader.feed)
+    reader = _PathReader(take, holding)
+    # Beside a search, which has the threads: more of them cost more than they are quicker.
+    spare = ["--threads=1"] if holding else []
+    options = ["--files", *spare, *["--no-ignore"] * ignored, *name_choice(globs)]
+    end = await ripgrep.run([*options, "--", *roots], reader.feed)
     if end.error:
         raise ToolError(f"The files could not be listed: {end.error}")
     return not end.timed_out
@@ -43,10 +49,19 @@ def name_choice(globs: Sequence[GlobPattern]) -> list[str]:
 
 
 class _PathReader:
-    def __init__(self, take: Callable[[str], bool]) -> None:
+    def __init__(self, take: Callable[[str], bool], holding: Sequence[bytes]) -> None:
         self._take = take
+        self._holding = holding
         self._rest = b""
 
     def feed(self, chunk: bytes) -> bool:
-        *paths, self._rest = (self._rest + chunk).split(b"\0")
-        return all(self._take(os.fsdecode(path)) for path in paths)
+        whole, end, self._rest = (self._rest + chunk).rpartition(b"\0")
+        if not end or not self._may_hold(whole):
+            return True
+        return all(self._take(os.fsdecode(path)) for path in whole.split(b"\0"))
+
+    def _may_hold(self, paths: bytes) -> bool:
+        if not self._holding:
+            return True
+        small = paths.lower()
+        return any(part in small for part in self._holding)

@@ -5,30 +5,36 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
 
+from pilothouse_agent.files.open_files import OpenFiles
+from pilothouse_agent.files.spelling import real_path
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import Location, ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.ports import PlannedFiles, ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
-from pilothouse_agent.kernel.tooling import Footprint, ToolResult
+from pilothouse_agent.kernel.tooling import Footprint, ToolError, ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
 from pilothouse_agent.tools.file_walk import walk
 from pilothouse_agent.tools.glob_pattern import GlobPattern
 from pilothouse_agent.tools.limits import cut_text
+from pilothouse_agent.tools.nothing_found import look_around
 from pilothouse_agent.tools.protected_files import ProtectedFiles, protected_notice
 from pilothouse_agent.tools.ripgrep import Ripgrep
 from pilothouse_agent.tools.search_scope import TIMED_OUT, SearchScope, resolved_scope
+from pilothouse_agent.tools.unsaved_search import unsaved_in
 from pilothouse_agent.tools.visible import visible
 
 __all__ = ["GlobFileTool"]
 
 MAX_FILES = 1_000
 _COLLECTED = 20_000
+_HIDDEN = "[hidden by ignore rules, and given because its exact name was asked for]"
 
 _DESCRIPTION = """\
 Find files by name, in the whole workspace or below `path`: `*.py` at any depth, `src/**/*.ts` from the \
@@ -50,8 +56,17 @@ class GlobFileTool:
 
     kind: ToolKind = "search"
 
-    def __init__(self, workspace: Workspace, ripgrep: Ripgrep, *, protected: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        ripgrep: Ripgrep,
+        *,
+        protected: tuple[str, ...] = (),
+        open_files: OpenFiles | None = None,
+    ) -> None:
+        """Files that only `open_files` has are found too."""
         self._workspace = workspace
+        self.open_files = open_files
         self.ripgrep = ripgrep
         self.protected = ProtectedFiles(workspace, protected)
         self.spec = ToolSpec("glob_file", _DESCRIPTION, schema_of(GlobFileArguments))
@@ -59,8 +74,9 @@ class GlobFileTool:
     def bind(self, arguments: JsonObject) -> GlobFileInvocation:
         wanted = validate(GlobFileArguments, arguments)
         path, pattern = _from_elsewhere(wanted.path, wanted.pattern)
-        glob = GlobPattern(pattern)
-        return GlobFileInvocation(self, wanted, pattern, glob, resolved_scope(self._workspace, path))
+        path, pattern = _behind_links(self._workspace, path, pattern)
+        scope = resolved_scope(self._workspace, path)
+        return GlobFileInvocation(self, wanted, pattern, scope.glob(pattern), scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +107,50 @@ class GlobFileInvocation:
         return None
 
     async def execute(self, context: ToolContext) -> ToolResult:
-        await asyncio.to_thread(self.scope.check)
-        glob = self.glob
-        found: list[str] = []
+        tool = self.tool
+        unsaved = await unsaved_in(self.scope, tool.open_files, tool.protected)
+        await asyncio.to_thread(self.scope.check, [file.path for file in unsaved])
+        found = [file.path for file in unsaved if not file.on_disk and file.text is not None]
+        found = [path for path in found if self.glob.matches(self.scope.relative(path))]
         protected: list[str] = []
 
         def take(path: str) -> bool:
-            if glob.matches(self.scope.relative(path)):
-                (protected if self.tool.protected.covers(path) else found).append(path)
+            if self.glob.matches(self.scope.relative(path)):
+                (protected if tool.protected.covers(path) else found).append(path)
             return len(found) <= _COLLECTED
 
-        in_time = await walk(self.tool.ripgrep, self.scope.roots, take, globs=[glob])
-        notices = [protected_notice(len(protected)), "" if in_time else TIMED_OUT]
+        roots = await asyncio.to_thread(self.scope.existing)
+        in_time = not roots or await walk(tool.ripgrep, roots, take, globs=[self.glob])
+        notices: list[str] = []
+        if not found and in_time:
+            found, notices = await self._why_nothing()
+        notices += [f"[{self.scope.taken}]" if self.scope.taken else ""]
+        notices += [protected_notice(len(protected)), "" if in_time else TIMED_OUT]
         return await asyncio.to_thread(self._result, found, [notice for notice in notices if notice])
+
+    async def _why_nothing(self) -> tuple[list[str], list[str]]:
+        """What was meant all the same: a path that is there, a hidden file by its exact name; or why not."""
+        tool = self.tool
+        named, notice = await asyncio.to_thread(self._as_path)
+        if named or notice:
+            return named, [notice]
+        around = await look_around(tool.ripgrep, self.scope, self.pattern, self.glob, tool.protected.covers)
+        if around.hidden and not _MAGIC.search(self.pattern):
+            return list(around.hidden), [_HIDDEN]
+        return [], list(around.notices)
+
+    def _as_path(self) -> tuple[list[str], str]:
+        """The pattern taken for a path as it stands. Blocks."""
+        for root in self.scope.roots:
+            path = os.path.normpath(os.path.join(root, self.pattern.lstrip("/")))
+            if not self.scope.holds(path) or not self.scope.holds(real_path(path)):
+                continue
+            if os.path.isdir(path) and path != root:
+                shown = self.scope.shown_path(path)
+                return [], f"[{shown} is a folder; {shown}/** finds the files in it]"
+            if os.path.isfile(path) and not self.tool.protected.covers(real_path(path)):
+                return [path], ""
+        return [], ""
 
     def _result(self, found: Sequence[str], notices: Sequence[str]) -> ToolResult:
         limit = min(self.wanted.limit, MAX_FILES)
@@ -124,7 +171,8 @@ def _newest_first(path: str) -> tuple[int, str]:
     try:
         return -os.stat(path, follow_symlinks=False).st_mtime_ns, path
     except OSError:
-        return 0, path
+        # Only an editor has it, so it is new.
+        return -time.time_ns(), path
 
 
 def _from_elsewhere(path: str | None, pattern: str) -> tuple[str | None, str]:
@@ -136,3 +184,24 @@ def _from_elsewhere(path: str | None, pattern: str) -> tuple[str | None, str]:
     folder = "/".join(parts[:magic]) or "/"
     rest = "/" + ("/".join(parts[magic:]) or "**")
     return (os.path.join(path or "", folder) if pattern.startswith("../") else folder), rest
+
+
+def _behind_links(workspace: Workspace, path: str | None, pattern: str) -> tuple[str | None, str]:
+    """Where the folders that a pattern names lead through a link: what they lead to, and the rest.
+
+    So that is what is judged. Blocks.
+    """
+    parts = pattern.removeprefix("./").lstrip("/").split("/")
+    folders = parts[: next((i for i, part in enumerate(parts) if _MAGIC.search(part)), len(parts) - 1)]
+    try:
+        below = workspace.resolve(os.path.join(path or "", *folders)) if folders else ""
+        start = workspace.resolve(path or os.curdir)
+    except ToolError:
+        return path, pattern
+    if not below or not os.path.isdir(below) or real_path(below) == _own_folder(start, folders):
+        return path, pattern
+    return below, "/" + "/".join(parts[len(folders) :])
+
+
+def _own_folder(start: str, folders: Sequence[str]) -> str:
+    return os.path.normpath(os.path.join(real_path(start), *folders))

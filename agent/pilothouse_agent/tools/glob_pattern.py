@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from pilothouse_agent.kernel.globs import alternatives, glob_source
 from pilothouse_agent.kernel.tooling import ToolError
 
-__all__ = ["GlobPattern"]
+__all__ = ["GlobPattern", "with_literal_brackets"]
 
 _SHOWN = 100
 _PLAIN_NAME = re.compile(r"(?:[\w.*?+@ -]|\{[\w.*?+@ ,-]*\})+")
@@ -16,6 +17,7 @@ _PLAIN_NAME = re.compile(r"(?:[\w.*?+@ -]|\{[\w.*?+@ ,-]*\})+")
 class GlobPattern:
     """One pattern; `*` and `?` stay within a name, `**` crosses folders, `{a,b}` is either.
 
+    Square brackets also mean themselves, as in `app/[id]/page.tsx`, besides a choice of characters.
     Without a slash it means names at any depth, with one in front or inside it is anchored at the
     folder searched, with one at its end it means all files below. A leading `!` means everything
     else. Raises `ToolError` for a pattern that cannot be understood.
@@ -27,7 +29,7 @@ class GlobPattern:
         self.of_names = "/" not in body
         """It is about names only, whatever folder they are in."""
         try:
-            source = "|".join(glob_source(each) for each in alternatives(body.lstrip("/")))
+            source = "|".join(glob_source(each) for each in _readings(body.lstrip("/")))
         except ValueError as error:
             raise ToolError(f"The glob {_shortened(pattern)!r} {error}.") from error
         self.source = source
@@ -45,6 +47,19 @@ class GlobPattern:
 
 def _shortened(pattern: str) -> str:
     return pattern if len(pattern) <= _SHOWN else pattern[: _SHOWN - 1] + "…"
+
+
+def _readings(body: str) -> list[str]:
+    meant = alternatives(body)
+    literal = with_literal_brackets(body)
+    if literal != body:
+        with suppress(ValueError):
+            meant += alternatives(literal)
+    return meant
+
+
+def with_literal_brackets(body: str) -> str:
+    return re.sub(r"\\.|\[", lambda found: "\\[" if found[0] == "[" else found[0], body, flags=re.DOTALL)
 
 
 def _whole(body: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 
 from pydantic import Field
 
+from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import Location, ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
@@ -21,10 +22,12 @@ from pilothouse_agent.tools.file_walk import name_choice
 from pilothouse_agent.tools.glob_pattern import GlobPattern
 from pilothouse_agent.tools.grep_matches import MatchReader
 from pilothouse_agent.tools.grep_report import Findings, report
+from pilothouse_agent.tools.nothing_found import Surroundings, look_around
 from pilothouse_agent.tools.output import OutputLimits
 from pilothouse_agent.tools.protected_files import ProtectedFiles, protected_notice
 from pilothouse_agent.tools.ripgrep import Ripgrep, SearchEnd
 from pilothouse_agent.tools.search_scope import TIMED_OUT, SearchScope, resolved_scope
+from pilothouse_agent.tools.unsaved_search import laid_out, unsaved_in, unsearched_notice
 from pilothouse_agent.tools.visible import visible
 
 __all__ = ["GrepTool"]
@@ -60,17 +63,20 @@ class GrepTool:
         *,
         protected: tuple[str, ...] = (),
         limits: OutputLimits | None = None,
+        open_files: OpenFiles | None = None,
     ) -> None:
+        """What `open_files` holds unsaved is searched as it is there."""
         self._workspace = workspace
         self.ripgrep = ripgrep
+        self.open_files = open_files
         self.limits = limits or OutputLimits()
         self.protected = ProtectedFiles(workspace, protected)
         self.spec = ToolSpec("grep", _DESCRIPTION, schema_of(GrepArguments))
 
     def bind(self, arguments: JsonObject) -> GrepInvocation:
         wanted = validate(GrepArguments, arguments)
-        glob = GlobPattern(wanted.glob) if wanted.glob else None
-        return GrepInvocation(self, wanted, resolved_scope(self._workspace, wanted.path), glob)
+        scope = resolved_scope(self._workspace, wanted.path)
+        return GrepInvocation(self, wanted, scope, scope.glob(wanted.glob) if wanted.glob else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,68 +105,92 @@ class GrepInvocation:
         return None
 
     async def execute(self, context: ToolContext) -> ToolResult:
-        await asyncio.to_thread(self.scope.check)
-        glob = self.glob
+        tool = self.tool
+        unsaved = await unsaved_in(self.scope, tool.open_files, tool.protected)
+        await asyncio.to_thread(self.scope.check, [file.path for file in unsaved])
         try:
             async with asyncio.TaskGroup() as tasks:
-                counting = tasks.create_task(self.tool.protected.count(self.tool.ripgrep, self.scope, glob))
-                reader, end = await self._search(glob)
+                counting = tasks.create_task(tool.protected.count(tool.ripgrep, self.scope, self.glob))
+                async with laid_out(unsaved) as copies:
+                    reader, end = await self._search(copies, {file.path for file in unsaved})
         except ExceptionGroup as group:
             raise group.exceptions[0] from None
-        return await asyncio.to_thread(self._result, reader, end, counting.result())
+        found = await asyncio.to_thread(self._result, reader, end)
+        empty = not (reader.lines() or end.timed_out)
+        reasons = await self._why_nothing() if empty else ()
+        notices = [
+            f"[{self.scope.taken}]" if self.scope.taken else "",
+            *reasons,
+            f"[binary files with a match, not shown: {reader.binary}]" if reader.binary else "",
+            await asyncio.to_thread(unsearched_notice, unsaved, self.scope),
+            protected_notice(counting.result()),
+            TIMED_OUT if end.timed_out else "",
+        ]
+        return ToolResult.text("\n".join(filter(None, [found, *notices])))
 
-    async def _search(self, glob: GlobPattern | None) -> tuple[MatchReader, SearchEnd]:
-        reader, end = await self._read(glob, _COLLECTED)
+    async def _search(self, copies: Mapping[str, str], unsaved: Set[str]) -> tuple[MatchReader, SearchEnd]:
+        reader, end = await self._read(copies, unsaved, _COLLECTED)
         if not reader.full:
             return reader, end
         # Unsorted it is several times faster, but which matches come first is then left to chance.
-        return await self._read(glob, self._limit, "--sort=path")
+        return await self._read(copies, unsaved, self._limit, "--sort=path")
 
     async def _read(
-        self, glob: GlobPattern | None, enough: int, *options: str
+        self, copies: Mapping[str, str], unsaved: Set[str], enough: int, *options: str
     ) -> tuple[MatchReader, SearchEnd]:
         @cache
         def keep(path: str) -> bool:
-            fits = glob is None or glob.matches(self.scope.relative(path))
-            return fits and not self.tool.protected.covers(path)
+            meant = copies.get(path)
+            if meant is None and path in unsaved:
+                return False
+            fits = self.glob is None or self.glob.matches(self.scope.relative(meant or path))
+            return fits and not self.tool.protected.covers(meant or path)
 
-        reader = MatchReader(keep, enough)
-        end = await self.tool.ripgrep.run([*options, *self._arguments(glob)], reader.feed)
+        reader = MatchReader(keep, enough, copies=copies)
+        roots = await asyncio.to_thread(self.scope.existing)
+        arguments = [*options, *self._arguments(), "--", *copies, *roots]
+        end = await self.tool.ripgrep.run(arguments, reader.feed) if copies or roots else SearchEnd()
         reader.finish()
         if end.error:
             raise ToolError(_complaint(end.error, literal=self.wanted.literal))
         return reader, end
 
-    def _arguments(self, glob: GlobPattern | None) -> Sequence[str]:
+    async def _why_nothing(self) -> Sequence[str]:
+        covers = self.tool.protected.covers
+        around = await look_around(self.tool.ripgrep, self.scope, self.wanted.glob, self.glob, covers)
+        return [self._nothing(around), *around.notices]
+
+    def _nothing(self, around: Surroundings) -> str:
+        wanted, shown = self.wanted, self.scope.shown
+        if wanted.glob is None or (self.scope.named and around.fitting == 1):
+            return f"No matches for {wanted.pattern!r}{shown}."
+        if not around.fitting:
+            return f"No file fits the glob {wanted.glob!r}{shown}, so nothing was searched."
+        files = "1 file that fits" if around.fitting == 1 else f"{around.fitting:,} files that fit"
+        return f"No matches for {wanted.pattern!r} in {files} {wanted.glob!r}{shown}."
+
+    def _arguments(self) -> Sequence[str]:
         wanted = self.wanted
         return [
             *("--line-number", "--column", "--with-filename", "--no-heading", "--crlf"),
             *("--no-context-separator", f"--context={wanted.context}"),
             *["--ignore-case"] * wanted.ignore_case,
             *["--fixed-strings"] * wanted.literal,
-            *(name_choice([glob]) if glob else ()),
+            *(name_choice([self.glob]) if self.glob else ()),
             f"--regexp={wanted.pattern}",
-            *("--", *self.scope.roots),
         ]
 
     @property
     def _limit(self) -> int:
         return min(self.wanted.limit, MAX_MATCHES)
 
-    def _result(self, reader: MatchReader, end: SearchEnd, protected: int) -> ToolResult:
+    def _result(self, reader: MatchReader, end: SearchEnd) -> str:
+        """Blocks. Empty when nothing was found."""
         found = Findings(reader.lines(), complete=not (reader.full or end.timed_out))
         if found.lines:
-            wanted = self.wanted
-            limits = self.tool.limits
-            text = report(found, self.scope, limit=self._limit, context=wanted.context, limits=limits)
-        else:
-            text = f"No matches for {self.wanted.pattern!r}{self.scope.shown}."
-        notices = [
-            f"[binary files with a match, not shown: {reader.binary}]" if reader.binary else "",
-            protected_notice(protected),
-            TIMED_OUT if end.timed_out else "",
-        ]
-        return ToolResult.text("\n".join([text, *filter(None, notices)]))
+            wanted, limits = self.wanted, self.tool.limits
+            return report(found, self.scope, limit=self._limit, context=wanted.context, limits=limits)
+        return f"No matches for {self.wanted.pattern!r}{self.scope.shown}." if end.timed_out else ""
 
 
 def _complaint(error: str, *, literal: bool) -> str:

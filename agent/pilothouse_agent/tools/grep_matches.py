@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 __all__ = ["FoundLine", "MatchReader"]
@@ -42,9 +42,15 @@ class MatchReader:
     Expects `path NUL number:column:text` for a match and `path NUL number-text` for context.
     """
 
-    def __init__(self, keep: Callable[[str], bool], enough: int) -> None:
-        """`keep` says which paths count; reading ends after `enough` matching lines and one more."""
+    def __init__(
+        self, keep: Callable[[str], bool], enough: int, *, copies: Mapping[str, str] | None = None
+    ) -> None:
+        """`keep` says which paths count; reading ends after `enough` matching lines and one more.
+
+        `copies` are files searched in place of others, which matches are told of.
+        """
         self._keep = keep
+        self._copies = copies or {}
         self._enough = enough
         self._buffer = bytearray()
         self._line: _Window | None = None
@@ -100,6 +106,7 @@ class MatchReader:
     def _close_line(self, line: _Window) -> None:
         self._line = None
         if self._keep(line.path):
+            line.path = self._copies.get(line.path, line.path)
             self._lines.append(line.found())
             self._matches += line.column is not None
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from pilothouse_agent.files.disk_threads import in_thread, look
 from pilothouse_agent.files.folders import missing_folders
+from pilothouse_agent.files.near_names import listed_name, near_path, telling_name
 from pilothouse_agent.files.spelling import line_key, own_path, real_path
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.ports import PlannedFiles
 from pilothouse_agent.kernel.tooling import InvalidArguments, ToolError, Touch, Violation
 from pilothouse_agent.tools.visible import visible
 
-__all__ = ["Place", "locate", "planned_text"]
+__all__ = ["Place", "locate", "locate_to_read", "planned_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,25 @@ class Place:
                 f"{self.shown} led to {self.real} when this call was judged, and leads to {real} now. "
                 "Nothing was done; issue the call again."
             )
+
+
+def locate_to_read(workspace: Workspace, given: str, *, argument: str = "path") -> tuple[Place, str]:
+    """As `locate`; where nothing has that name and one looks like it, that one and a note that says so."""
+    try:
+        place = locate(workspace, given, argument=argument)
+        sought = [place.path]
+    except InvalidArguments:
+        # Lists show some names with escapes, which are no good paths otherwise.
+        place, sought = None, [os.path.join(folder, given) for folder in workspace.folders if "\\" in given]
+        if not sought:
+            raise
+    near = look(lambda: next(filter(None, map(near_path, sought)), None), visible(given))
+    if near is None:
+        return place or locate(workspace, given, argument=argument), ""
+    taken = locate(workspace, near, argument=argument)
+    return taken, f"There is no {listed_name(given)!r}; this is the only one that looks like it: " + (
+        f"{telling_name(taken.shown)}."
+    )
 
 
 def locate(workspace: Workspace, given: str, *, argument: str = "path") -> Place:

@@ -21,11 +21,12 @@ class ProtectedFiles:
     A glob that begins with `!` names exceptions from all others.
     """
 
-    def __init__(self, workspace: Workspace, globs: Iterable[str]) -> None:
+    def __init__(self, workspace: Workspace, globs: Sequence[str]) -> None:
         self._workspace = workspace
         patterns = [GlobPattern(glob, ignore_case=True) for glob in globs]
         self._globs = [pattern for pattern in patterns if not pattern.negated]
         self._covered = _AnyOf(self._globs)
+        self._parts = [_part_of(glob) for glob in globs if not glob.startswith("!")]
         self._excepted = _AnyOf([pattern for pattern in patterns if pattern.negated])
 
     def covers(self, path: str) -> bool:
@@ -44,7 +45,8 @@ class ProtectedFiles:
                 found.append(path)
             return True
 
-        await walk(ripgrep, scope.roots, take, globs=self._globs)
+        parts = [part for part in self._parts if part]
+        await walk(ripgrep, scope.roots, take, holding=parts if len(parts) == len(self._parts) else ())
         return len(found)
 
     def _relative(self, path: str) -> str:
@@ -53,6 +55,15 @@ class ProtectedFiles:
             if below != path:
                 return below
         return path.lstrip(os.sep)
+
+
+def _part_of(glob: str) -> bytes:
+    """What every path that fits holds, in small letters; empty when that cannot be told so simply."""
+    body = glob.removeprefix("./")
+    if not body.isascii() or set(body) & set("[{\\"):
+        return b""
+    parts = re.split(r"\*+|\?", body)
+    return max(parts, key=len).lower().encode()
 
 
 class _AnyOf:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pydantic import Field, field_validator
@@ -21,7 +21,7 @@ from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
 from pilothouse_agent.tools.images import Image, find_image
 from pilothouse_agent.tools.limits import MAX_LINES, Cut, head_of, sendable
 from pilothouse_agent.tools.output import OutputLimits
-from pilothouse_agent.tools.place import Place, locate
+from pilothouse_agent.tools.place import Place, locate_to_read
 from pilothouse_agent.tools.visible import visible
 
 __all__ = ["ReadFileTool"]
@@ -70,8 +70,10 @@ class ReadFileTool:
 
     def bind(self, arguments: JsonObject) -> ReadFileInvocation:
         values = validate(ReadFileArguments, arguments)
-        place = locate(self._workspace, values.path)
-        return ReadFileInvocation(self._files, place, values.offset, values.limit, self._limits, self._images)
+        place, taken = locate_to_read(self._workspace, values.path)
+        return ReadFileInvocation(
+            self._files, place, values.offset, values.limit, self._limits, self._images, taken
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class ReadFileInvocation:
     limit: int
     limits: OutputLimits
     images: Callable[[], ImageLimits]
+    taken: str = ""
+    """Said of a file that was taken for the one asked for."""
     command: None = None
 
     @property
@@ -100,6 +104,12 @@ class ReadFileInvocation:
         return None
 
     async def execute(self, context: ToolContext) -> ToolResult:
+        result = await self._read()
+        if not self.taken:
+            return result
+        return replace(result, content=(TextBlock(f"[{self.taken}]\n"), *result.content))
+
+    async def _read(self) -> ToolResult:
         await self.place.confirm()
         try:
             part = await self.files.read_part(self.place.real, self.offset, self.limits.size)

@@ -81,6 +81,8 @@ class Ripgrep:
     async def run(self, arguments: Sequence[str], consume: Callable[[bytes], bool]) -> SearchEnd:
         """Feed the output to `consume` until it ends or `consume` returns False, which ends the search.
 
+        `consume` runs in threads, one call after another.
+
         Paths in `arguments` are absolute. Raises `ToolError` when the program cannot be run.
         """
         program = await asyncio.to_thread(self._find)
@@ -95,7 +97,7 @@ class Ripgrep:
 
 async def _read(capture: Capture, consume: Callable[[bytes], bool]) -> SearchEnd:
     while chunk := await capture.output.read(_CHUNK):
-        if not consume(chunk):
+        if not await asyncio.to_thread(consume, chunk):
             return SearchEnd()
     error = b""
     while (part := await capture.errors.read(_CHUNK)) and len(error) < _ERROR_LIMIT:
