@@ -80,6 +80,7 @@ def test_unpaired_surrogates_survive_a_change_elsewhere(data: bytes) -> None:
         (codecs.BOM_UTF16_LE + b"a", "the mark of utf-16-le and is not valid in it"),
         ("é\n名前\n".encode("shift_jis", "replace"), "byte 0x96 in line 2 is not UTF-8"),
         (b"coding: utf-8\n\xff", "byte 0xff in line 2 is not UTF-8"),
+        (b"\n\xff", "^/a cannot be read .* byte 0xff in line 2 is not UTF-8"),
         (b"coding: cp932\n\x87\x90", "byte 0x87 in line 2 is not UTF-8"),
         (b"coding: no-such\n\xff", "byte 0xff in line 2 is not UTF-8"),
         (b"coding: rot13\n\xff", "byte 0xff in line 2 is not UTF-8"),
@@ -94,7 +95,10 @@ def test_what_would_be_damaged_is_refused_with_the_reason(data: bytes, reason: s
 @pytest.mark.covers("R043")
 def test_a_character_the_encoding_does_not_have_is_refused() -> None:
     file = decode(SHIFT_JIS, "/a")
-    with pytest.raises(ToolError, match=r"U\+1F60B .* in line 3 of the new text does not exist in shift_jis"):
+    with pytest.raises(
+        ToolError,
+        match=r"U\+1F60B .* in line 3 of the new text does not exist in shift_jis, the encoding of /a\.",
+    ):
         encoded(file.text + "😋", file)
 
 

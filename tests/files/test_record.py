@@ -139,3 +139,38 @@ def test_of_a_text_that_the_model_writes_whole_all_will_be_known() -> None:
     change = CarryingOver(ReadRecord(), "/a", lambda _: TEXT, whole=True)
 
     assert change.known(FileChange("/a", "create", "editor", None, change(None))) == ((1, 4),)
+
+
+@pytest.mark.covers("F3", "R307")
+def test_parts_of_a_text_add_up_while_they_stand_where_they_were_read() -> None:
+    record = ReadRecord()
+    record.note_part("/a", 1, "one\ntwo\n")
+    record.note_part("/a", 4, "four\n")
+    seen = record.known("/a", "one\ntwo\nthree\nfour\n")
+    moved = record.known("/a", "one\ntwo\nthree\nand more\nfour\n")
+    record.note_part("/a", 3, "three\n")
+
+    assert (seen, moved) == (((1, 2), (4, 4)), ((1, 2),))
+    assert record.unread("/a", "one\ntwo\nthree\nfour\n") is None
+    assert record.unread("/a", "other\n") == "it has changed since it was read. Read it again"
+
+
+@pytest.mark.covers("F3", "R307")
+def test_parts_go_with_a_file_that_is_moved_and_are_forgotten_with_it() -> None:
+    record = ReadRecord()
+    record.note_part("/a", 1, "one\n")
+    record.move("/a", "/b")
+    moved = (record.known("/a", "one\n"), record.known("/b", "one\n"))
+    record.forget("/b")
+
+    assert (moved, record.known("/b", "one\n")) == (((), ((1, 1),)), ())
+
+
+@pytest.mark.covers("F3", "R307")
+def test_the_oldest_of_very_many_parts_are_forgotten() -> None:
+    record = ReadRecord()
+    text = "".join(f"{number}\n" for number in range(1, 1_003))
+    for number in range(1, 1_003):
+        record.note_part("/a", number, f"{number}\n")
+
+    assert record.known("/a", text) == ((3, 1_002),)

