@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_agent.files.disk import Disk, Gate
+from pilothouse_agent.files.disk import Abandoned, Disk, Gate
 
 OLD, NEW = b"old" * 1_700_000, b"new" * 1_700_000
 
@@ -152,3 +152,33 @@ def test_drafts_that_a_killed_process_left_are_removed_by_the_next_one(tmp_path:
         os.utime(path, (1, 1))
     Disk().create(str(tmp_path / "new"), b"", Gate())
     assert sorted(os.listdir(tmp_path)) == [".pilothouse-2.draft", "new", "x"]
+
+
+@pytest.mark.covers("T7")
+def test_what_was_given_up_is_neither_made_nor_replaced_nor_overwritten(tmp_path: Path) -> None:
+    path, disk, gate = tmp_path / "a", Disk(), Gate()
+    path.write_bytes(OLD)
+    loaded = disk.load(str(path))
+    assert gate.close() is True
+    for change in (
+        lambda: disk.create(str(tmp_path / "new"), NEW, gate),
+        lambda: disk.replace(str(path), NEW, loaded, gate),
+        lambda: disk.overwrite(str(path), NEW, loaded, gate),
+        lambda: disk.remove(str(path), loaded.status, gate),
+        lambda: disk.move(str(path), str(tmp_path / "new"), gate),
+    ):
+        with pytest.raises(Abandoned):
+            change()
+    assert (os.listdir(tmp_path), path.read_bytes()) == (["a"], OLD)
+
+
+@pytest.mark.covers("R233")
+def test_whoever_has_passed_a_gate_for_nothing_may_pass_again_unless_it_was_closed() -> None:
+    gate = Gate()
+    gate.pass_or_abandon()
+    gate.come_back()
+    gate.pass_or_abandon()
+    assert gate.close() is False
+    gate.come_back()
+    with pytest.raises(Abandoned):
+        gate.pass_or_abandon()
