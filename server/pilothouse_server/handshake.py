@@ -31,10 +31,7 @@ ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")
 
 Json = dict[str, Any]
 
-_PLAIN_DOOR: Json = {
-    "codeActionProvider": {"codeActionKinds": ["quickfix", "refactor.rewrite", "source"]},
-    "executeCommandProvider": {"commands": list(command_names.ALL)},
-}
+_ACTION_KINDS = ("quickfix", "refactor.rewrite", "source")
 _NO_TOKENS: Json = {
     "semanticTokensProvider": {"legend": {"tokenTypes": [], "tokenModifiers": []}, "full": True}
 }
@@ -128,10 +125,19 @@ def answer(client: Client, version: str) -> Json:
             "positionEncoding": client.encoding,
             "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": True}},
             "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
-            **({} if client.wants_events else _PLAIN_DOOR),
+            **({} if client.wants_events else _plain_door(client)),
             **(_NO_TOKENS if client.tells_when_refreshed else {}),
             "experimental": {"pilothouse": {"protocolVersion": PROTOCOL_VERSION, "features": list(FEATURES)}},
         },
+    }
+
+
+def _plain_door(client: Client) -> Json:
+    """Kinds are for clients that take code actions as such, not only as commands."""
+    literal = client.can("textDocument", "codeAction", "codeActionLiteralSupport")
+    return {
+        "codeActionProvider": {"codeActionKinds": list(_ACTION_KINDS)} if literal else True,
+        "executeCommandProvider": {"commands": list(command_names.ALL)},
     }
 
 

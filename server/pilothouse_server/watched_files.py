@@ -41,8 +41,8 @@ class WatchedFiles:
         return self._listeners.add(listener)
 
     async def register(self, rpc: Rpc, client: Client) -> None:
-        """Ask the client to tell; only after `initialized`."""
-        if not profile_of(client).watches_files:
+        """Ask the client to tell, if anybody here wants to know; only after `initialized`."""
+        if not self._listeners.any or not profile_of(client).watches_files:
             return
         registration = {
             "id": "pilothouse-files",

@@ -100,20 +100,12 @@ def test_folders_come_and_go(client: RawClient) -> None:
     assert (both, held(client, 100)["folders"]) == (["/ws one", "/ws/é"], ["/ws/é"])
 
 
-def test_a_client_that_can_watch_files_is_asked_to_once(client: RawClient) -> None:
+@pytest.mark.covers("R260")
+def test_a_client_that_can_watch_files_is_not_asked_to_for_nobody(client: RawClient) -> None:
     client.send(*hello(**WATCHES), told(names.INITIALIZED, {}))
-    asked = client.until(method=names.REGISTER)
-    client.send({"jsonrpc": "2.0", "id": asked["id"], "result": None})
     held(client)
 
-    assert asked["params"]["registrations"] == [
-        {
-            "id": "pilothouse-files",
-            "method": names.WATCHED_FILES_CHANGED,
-            "registerOptions": {"watchers": [{"globPattern": "**/*"}]},
-        }
-    ]
-    assert [message["method"] for message in client.seen if "method" in message] == [names.REGISTER]
+    assert [message["method"] for message in client.seen if "method" in message] == []
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, TypeAlias
 
 import pytest
@@ -10,8 +11,9 @@ from pilothouse_server import handshake
 from pilothouse_server import method_names as names
 from pilothouse_server.editor_side import EditorSide
 from pilothouse_server.transport.rpc import METHOD_NOT_FOUND, RequestFault
-from pilothouse_server.watched_files import DiskChange
+from pilothouse_server.watched_files import DiskChange, WatchedFiles
 from pilothouse_server.workspace_folders import FoldersChange, WorkspaceFolders
+from support.rpc_bench import rpc_bench
 
 Json: TypeAlias = dict[str, Any]
 
@@ -93,6 +95,35 @@ async def test_what_happens_on_disk_is_told_to_whoever_wants_to_know(editor: Edi
         DiskChange("/ws/a b", "changed"),
         DiskChange("/ws/a b", "deleted"),
     ]
+
+
+@pytest.mark.covers("R260")
+@pytest.mark.parametrize("wanted", [False, True])
+async def test_files_are_watched_only_for_somebody_who_wants_to_know(wanted: bool) -> None:
+    watches = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}}
+    client = handshake.introduce({"capabilities": watches, "rootUri": "file:///"})
+    watched = WatchedFiles()
+    async with rpc_bench() as b:
+        if wanted:
+            watched.watch(lambda change: None)
+        registering = asyncio.create_task(watched.register(b.rpc, client))
+        if wanted:
+            [asked] = await b.read()
+            b.send({"jsonrpc": "2.0", "id": asked["id"], "result": None})
+            assert asked["method"] == names.REGISTER
+        await registering
+
+
+@pytest.mark.covers("R260")
+@pytest.mark.parametrize("literal", [False, True])
+async def test_kinds_of_code_actions_are_for_clients_that_know_them(literal: bool) -> None:
+    support: Json = {"codeActionLiteralSupport": {}} if literal else {}
+    capabilities: Json = {"textDocument": {"codeAction": support}}
+    client = handshake.introduce({"capabilities": capabilities, "rootUri": "file:///"})
+    provider = handshake.answer(client, "0")["capabilities"]["codeActionProvider"]
+
+    kinds = ["quickfix", "refactor.rewrite", "source"]
+    assert provider == ({"codeActionKinds": kinds} if literal else True)
 
 
 @pytest.mark.covers("R283")
