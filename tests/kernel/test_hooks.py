@@ -339,7 +339,7 @@ async def test_messages_that_a_hook_leaves_as_they_are_are_sent_as_the_very_same
 
 
 @pytest.mark.covers("R220", "B4")
-@pytest.mark.parametrize("given", NO_MESSAGES, ids=repr)
+@pytest.mark.parametrize("given", NO_MESSAGES, ids=lambda given: type(given).__name__)
 async def test_a_transform_that_gives_no_list_of_messages_is_skipped_with_a_notice(given: object) -> None:
     b = bench(says("ok"), hooks=Hooks(transform_context=(cast("TransformContext", giving(given)),)))
 
@@ -349,7 +349,11 @@ async def test_a_transform_that_gives_no_list_of_messages_is_skipped_with_a_noti
 
 
 @pytest.mark.covers("R220", "B4")
-@pytest.mark.parametrize("given", [*NO_MESSAGES, [CustomMessage("c", block("note"), NOW, "note")]], ids=repr)
+@pytest.mark.parametrize(
+    "given",
+    [*NO_MESSAGES, [CustomMessage("c", block("note"), NOW, "note")]],
+    ids=lambda given: type(given).__name__,
+)
 async def test_a_conversion_that_gives_no_messages_for_the_model_is_skipped_with_a_notice(
     given: object,
 ) -> None:
@@ -409,6 +413,7 @@ async def test_a_before_hook_that_decides_nonsense_keeps_its_call_from_running(g
         ResultPatch(content=cast("tuple[UserBlock, ...]", "text")),
         ResultPatch(content=cast("tuple[UserBlock, ...]", ("text",))),
         ResultPatch(details=cast("JsonObject", [])),
+        ResultPatch(details=cast("JsonObject", {"made": object()})),
         ResultPatch(is_error=cast("bool", "no")),
     ],
 )

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import dataclass
 from typing import cast
 
 import pytest
 
-from pilothouse_agent.kernel.events import ToolExecutionEnd, ToolExecutionStart
+from pilothouse_agent.kernel.events import Location, ToolExecutionEnd, ToolExecutionStart
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
-from pilothouse_agent.kernel.messages import TextBlock, ToolResultMessage
+from pilothouse_agent.kernel.messages import TextBlock, ToolResultMessage, UserBlock
 from pilothouse_agent.kernel.ports import Tool, ToolContext
 from pilothouse_agent.kernel.request import Delta, ToolSpec
-from pilothouse_agent.kernel.tooling import Footprint, InvalidArguments, ToolError, ToolResult, Violation
+from pilothouse_agent.kernel.settings import RunSettings
+from pilothouse_agent.kernel.tooling import (
+    Effect,
+    Footprint,
+    InvalidArguments,
+    ToolError,
+    ToolResult,
+    Violation,
+)
 from pilothouse_agent.tools.arguments import Arguments, validate
 from support.kernel import FakeTool, asks, bench, call, echo_tool, says
 
@@ -171,7 +180,23 @@ async def test_a_tool_that_raises_gets_an_error_result(tool: FakeTool, said: str
 
 
 @pytest.mark.covers("T5", "K31", "K32")
-@pytest.mark.parametrize("value", [None, "text", {"content": []}, ToolResult])
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        "text",
+        {"content": []},
+        ToolResult,
+        ToolResult(cast("tuple[UserBlock, ...]", [TextBlock("a list")])),
+        ToolResult(cast("tuple[UserBlock, ...]", ("text",))),
+        ToolResult((TextBlock(cast("str", b"bytes")),)),
+        ToolResult((), details=cast("JsonObject", {"made": object()})),
+        ToolResult((), details=cast("JsonObject", {1: "one"})),
+        ToolResult((), details=cast("JsonObject", [1])),
+        ToolResult((), locations=cast("tuple[Location, ...]", ("/a",))),
+        ToolResult((), effects=cast("tuple[Effect, ...]", (None,))),
+    ],
+)
 async def test_a_tool_that_returns_no_result_gets_an_error_result(value: object) -> None:
     message = await result_beside_a_good_call(call("c2", "bad"), returning(value))
 
@@ -235,3 +260,22 @@ async def test_a_result_without_content_is_a_result() -> None:
     message = b.agent.state.messages[2]
     assert isinstance(message, ToolResultMessage)
     assert (message.content, message.is_error) == ((), False)
+
+
+@pytest.mark.covers("T5", "R218")
+async def test_a_tool_that_hangs_at_its_arguments_gets_an_error_result() -> None:
+    release = threading.Event()
+
+    def check(arguments: JsonObject) -> JsonObject:
+        release.wait(5)
+        return arguments
+
+    tool = FakeTool("slow", echo_tool().body, check=check)
+    settings = RunSettings(hook_limit=0.05)
+    b = bench(asks(call("c1", "slow")), says("done"), tools=[tool], settings=settings)
+
+    result = await b.run("Hi")
+    release.set()
+
+    said = "The tool slow failed at its arguments: it took longer than 0.05 s. Try again."
+    assert (result.text, b.shown[2], tool.ran) == ("done", f"R c1:{said}!", [])

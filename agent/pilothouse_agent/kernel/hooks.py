@@ -11,7 +11,7 @@ from pilothouse_agent.kernel.abort import Aborted, AbortSignal, bounded
 from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.foreign import contained, described
 from pilothouse_agent.kernel.handed_out import HandedOut, copy_call
-from pilothouse_agent.kernel.json_types import JsonObject, copy_object
+from pilothouse_agent.kernel.json_types import JsonObject, copy_object, is_json
 from pilothouse_agent.kernel.messages import CustomMessage, Message, ModelMessage, ToolCall, UserBlock
 from pilothouse_agent.kernel.state import AgentStateSnapshot
 from pilothouse_agent.kernel.tooling import ToolResult
@@ -228,7 +228,7 @@ def _fits(patch: ResultPatch) -> bool:
         return False
     blocks = cast("Sequence[object]", content or ())
     return (
-        (details is None or isinstance(details, dict))
+        (details is None or (isinstance(details, dict) and is_json(cast("object", details))))
         and patch.is_error in (True, False, None)
         and all(isinstance(block, UserBlock) for block in blocks)
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-__all__ = ["JsonObject", "JsonValue", "copy_object"]
+__all__ = ["JsonObject", "JsonValue", "copy_object", "is_json"]
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
@@ -13,6 +13,16 @@ JsonObject: TypeAlias = "dict[str, JsonValue]"
 def copy_object(value: JsonObject) -> JsonObject:
     """A copy that shares nothing that can be changed."""
     return {key: _copied(item) for key, item in value.items()}
+
+
+def is_json(value: object) -> bool:
+    """Whether it can be written as JSON as it stands."""
+    if isinstance(value, dict):
+        items = cast("dict[object, object]", value).items()
+        return all(isinstance(key, str) and is_json(item) for key, item in items)
+    if isinstance(value, list):
+        return all(map(is_json, cast("list[object]", value)))
+    return value is None or isinstance(value, str | int | float | bool)
 
 
 def _copied(value: JsonValue) -> JsonValue:

@@ -99,6 +99,9 @@ class Preparer:
             return failed(f"The arguments do not fit {call.name}, which did not run:\n{listed}")
         except ToolError as error:
             return failed(str(error))
+        except TimeoutError as error:
+            said = str(error) or f"it took longer than {self._limit:g} s"
+            return failed(f"The tool {call.name} failed at its arguments: {said}. Try again.")
         except Exception as error:
             logger.exception("The tool %s raised at its arguments", call.name)
             return failed(f"The tool {call.name} failed at its arguments: {described(error)}")
@@ -236,6 +239,8 @@ def _bound(call: ToolCall, tool: Tool, arguments: JsonObject) -> Bound:
     invocation = tool.bind(arguments)
     title, footprint, command = invocation.title, invocation.footprint, invocation.command
     locations = tuple(invocation.locations)
+    if not all(isinstance(place, Location) for place in cast("tuple[object, ...]", locations)):
+        raise TypeError("the call's locations are none")
     if not isinstance(cast("object", title), str):
         raise TypeError(f"the call's title is {type(title).__name__}")
     if not isinstance(cast("object", footprint), Footprint):

@@ -23,6 +23,7 @@ from pilothouse_agent.kernel.messages import (
     TextBlock,
     Usage,
     UserBlock,
+    text_of,
 )
 from pilothouse_agent.kernel.parts import AgentConfig, AgentParts
 from pilothouse_agent.kernel.ports import Tool
@@ -237,7 +238,8 @@ class ReplyMaker:
         self._transcript.append(record)
         await self._bus.publish(MessageStart(record.id, "custom"))
         await self._bus.publish(MessageEnd(record))
-        text = f"The provider of the model refused {_counted(len(places))}, left out from now on: {reason}"
+        told = text_of(record.content).partition(": ")[2].removesuffix("]")
+        text = f"The provider of the model refused {_counted(len(places))}, left out from now on: {told}"
         await self._bus.publish(Notice("warning", text, "blockRefused"))
         return not self._signal.aborted
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from types import UnionType
 from typing import cast
 
-from pilothouse_agent.kernel.events import Outcome
+from pilothouse_agent.kernel.events import FileChanged, Location, Outcome, TodoUpdate
+from pilothouse_agent.kernel.json_types import is_json
 from pilothouse_agent.kernel.messages import TextBlock, UserBlock
 from pilothouse_agent.kernel.text_limits import MAX_BYTES, MAX_LINES, head_of, sendable
 from pilothouse_agent.kernel.tooling import Effect, ToolResult
@@ -38,7 +40,7 @@ class CallEnd:
 
 def finished(result: object) -> CallEnd:
     """What a body gave, made sendable; an error when it is no result at all."""
-    if not isinstance(result, ToolResult) or not _is_content(result.content):
+    if not isinstance(result, ToolResult) or not _is_content(result.content) or not _is_told(result):
         return failed("The tool gave no result. This is a fault of the tool, not of the call.")
     content = tuple(_sendable(block) for block in result.content)
     return CallEnd("error" if result.is_error else "ok", replace(result, content=content))
@@ -75,6 +77,26 @@ def _is_content(content: object) -> bool:
         return False
     blocks = cast("tuple[object, ...]", content)
     return all(isinstance(block, UserBlock) and _is_whole(block) for block in blocks)
+
+
+def _is_told(result: ToolResult) -> bool:
+    """Whether what is told beside the content is what events can carry."""
+    details, locations, effects = _beside_content(result)
+    return (
+        (details is None or (isinstance(details, dict) and is_json(cast("object", details))))
+        and _all_are(locations, Location)
+        and _all_are(effects, FileChanged | TodoUpdate)
+    )
+
+
+def _beside_content(result: ToolResult) -> tuple[object, object, object]:
+    return result.details, result.locations, result.effects
+
+
+def _all_are(values: object, kind: type | UnionType) -> bool:
+    if not isinstance(values, tuple):
+        return False
+    return all(isinstance(value, kind) for value in cast("tuple[object, ...]", values))
 
 
 def _is_whole(block: UserBlock) -> bool:
