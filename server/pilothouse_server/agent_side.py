@@ -9,12 +9,12 @@ from pydantic import ValidationError
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_server import method_names as names
+from pilothouse_server.door_on_demand import DoorOnDemand
 from pilothouse_server.editor_side import EditorSide
 from pilothouse_server.habits import habits_of
 from pilothouse_server.handshake import Client
 from pilothouse_server.methods import register_methods
 from pilothouse_server.model_methods import register_model_methods
-from pilothouse_server.plain_door import PlainDoor
 from pilothouse_server.protocol import ClientFeatures
 from pilothouse_server.sessions import Sessions
 from pilothouse_server.settings_sources import SettingsSources
@@ -57,7 +57,7 @@ class AgentSide(Methods):
         register_methods(self, self.sessions)
         register_model_methods(self, self.sessions)
         register_undo_methods(self, self.sessions)
-        self._door = PlainDoor(rpc, client, editor, self.sessions)
+        self._door = DoorOnDemand(rpc, client, editor, self.sessions)
         self._door.register(self)
 
         @self.heard(names.PROGRESS_CANCEL)

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.hooks import Hooks
 from pilothouse_agent.kernel.ports import FileChange, Tool
 from pilothouse_agent.session.extras import Extras
-from pilothouse_agent.tools.ask_user import Asker, AskUserTool
-from pilothouse_agent.tools.diagnostics import DiagnosticsTool
-from pilothouse_server.client_diagnostics import ClientDiagnostics, DiagnosticsOfEdits
 from pilothouse_server.dialogs import Dialogs
 from pilothouse_server.documents import Documents
 from pilothouse_server.lost_texts import LostTexts
 from pilothouse_server.overtaken import OvertakenAfterCommands
 from pilothouse_server.protocol import ClientFeatures
-from pilothouse_server.questions import ClientAsker, MessageAsker
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.unsaved_texts import UnsavedTexts
+
+if TYPE_CHECKING:
+    from pilothouse_agent.tools.ask_user import Asker
+    from pilothouse_server.client_diagnostics import ClientDiagnostics
 
 __all__ = ["ClientExtras"]
 
 
 class ClientExtras:
-    """Of one connection."""
+    """Of one connection. What the client cannot do is not loaded."""
 
     def __init__(
         self,
@@ -38,10 +40,15 @@ class ClientExtras:
         self._documents = documents
         self._features = features
         self._dialogs = dialogs
-        self._diagnostics = ClientDiagnostics(rpc, documents)
+
+    @cached_property
+    def _diagnostics(self) -> ClientDiagnostics:
+        from pilothouse_server.client_diagnostics import ClientDiagnostics
+
+        return ClientDiagnostics(self._rpc, self._documents)
 
     def of_session(self, session_id: str, workspace: Workspace, *, tell: Callable[[str], object]) -> Extras:
-        """`tell` is for what the user must know."""
+        """`tell` is for what the user must know. Blocks."""
         unsaved = UnsavedTexts(self._rpc, self._documents, workspace, can_save=self._features.save)
         lost = LostTexts(self._documents, workspace, tell)
 
@@ -60,8 +67,12 @@ class ClientExtras:
 
     def _tools(self, session_id: str, workspace: Workspace) -> Iterator[Tool]:
         if self._features.diagnostics:
+            from pilothouse_agent.tools.diagnostics import DiagnosticsTool
+
             yield DiagnosticsTool(workspace, self._diagnostics)
         if (asker := self._asker(session_id)) is not None:
+            from pilothouse_agent.tools.ask_user import AskUserTool
+
             yield AskUserTool(asker)
 
     def _hooks(self, workspace: Workspace) -> Hooks:
@@ -70,6 +81,8 @@ class ClientExtras:
         )
         if not self._features.diagnostics:
             return Hooks(after_tool_result=(overtaken.after_tool_result,))
+        from pilothouse_server.client_diagnostics import DiagnosticsOfEdits
+
         around = DiagnosticsOfEdits(self._diagnostics, workspace)
         return Hooks(
             before_tool_call=(around.before_tool_call,),
@@ -77,6 +90,8 @@ class ClientExtras:
         )
 
     def _asker(self, session_id: str) -> Asker | None:
+        from pilothouse_server.questions import ClientAsker, MessageAsker
+
         if self._features.questions:
             return ClientAsker(self._rpc, session_id)
         return MessageAsker(self._dialogs) if self._dialogs.used else None

@@ -20,12 +20,9 @@ from pilothouse_server.method_names import CANCEL, EXIT, INITIALIZE, INITIALIZED
 from pilothouse_server.transport.codec import decode, encode
 from pilothouse_server.transport.frames import FrameParser, frame
 
-__all__ = ["CLIENT_NAME", "JsonRpcClient", "Limits", "RpcError", "ServerGone"]
+__all__ = ["JsonRpcClient", "Limits", "RpcError", "ServerGone"]
 
 logger = logging.getLogger(__name__)
-
-CLIENT_NAME = "pilothouse-headless"
-"""By which the server knows that settings were typed by the user, not found in a workspace."""
 
 Json: TypeAlias = dict[str, Any]
 NotificationHandler: TypeAlias = Callable[[Json], Awaitable[None] | None]

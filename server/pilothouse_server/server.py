@@ -129,10 +129,12 @@ class Server:
         self.rpc.resume()
 
     async def _load_agent(self) -> Part:
+        assert self._client is not None
         module = await _imported("pilothouse_server.agent_side")
+        if not self._client.wants_events:
+            await _imported("pilothouse_server.plain_door")
         places = await _imported("pilothouse_agent.session.places")
         await asyncio.to_thread(log_to_file, places.log_file(os.environ))
-        assert self._client is not None
         assert self._configuration is not None
         assert self._editor is not None
         settings = await asyncio.to_thread(places.read_user_settings, os.environ)

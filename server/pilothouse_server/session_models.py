@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.dotenv import read_dotenv
 from pilothouse_agent.models.provider_reader import read_providers
 from pilothouse_agent.models.registry import ModelRegistry, Unusable, default_registry
+from pilothouse_agent.models.timeouts import Timeouts
 from pilothouse_agent.session.settings import Settings
 from pilothouse_server import protocol
 from pilothouse_server.faults import fault

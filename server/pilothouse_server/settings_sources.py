@@ -9,8 +9,8 @@ from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.permissions.layers import Layer
 from pilothouse_agent.session.setting_keys import flattened, from_environment
 from pilothouse_agent.session.settings import Settings, merged
+from pilothouse_server.client_name import CLIENT_NAME
 from pilothouse_server.handshake import Client
-from pilothouse_server.headless import CLIENT_NAME
 
 __all__ = ["SettingsSources"]
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from pilothouse_agent.models.anthropic_request import CONCESSIONS, AnthropicRequests
 from pilothouse_agent.models.anthropic_stream import ORIGIN, AnthropicStream
-from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.model_traits import TraitsOf, unknown_model
 from pilothouse_agent.models.server_settings import ServerSettings
+from pilothouse_agent.models.timeouts import Timeouts
 from pilothouse_agent.models.wire_provider import WireProvider
 
 __all__ = ["Anthropic", "AnthropicSettings"]

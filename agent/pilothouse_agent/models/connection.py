@@ -19,6 +19,7 @@ from pilothouse_agent.models.certificates import CertificatesUnusable, trusted
 from pilothouse_agent.models.errors import Source, http_error, own_error, request_id_of
 from pilothouse_agent.models.loopback import is_loopback
 from pilothouse_agent.models.proxies import ProxyRoute, ProxyUnusable, no_address, route_to
+from pilothouse_agent.models.timeouts import Timeouts
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import httpcore
     import httpx
 
-__all__ = ["Body", "Connection", "RequestFailed", "Timeouts"]
+__all__ = ["Body", "Connection", "RequestFailed"]
 
 _KEPT_ALIVE = 300.0
 """Seconds an unused connection is kept; tools may run that long between two requests."""
@@ -34,17 +35,6 @@ _DRAIN = 0.25
 """Seconds for the rest of a body whose answer is whole."""
 _ERROR_BODY = 64 * 1024
 _ERROR_WAIT = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Limits in seconds."""
-
-    connect: float = 15.0
-    idle: float = 120.0
-    """The longest silence: before the first byte, and between any two. Comments break it."""
-    rest: float = 2.0
-    """For what may come behind the end of an answer: its usage, or an error that says more."""
 
 
 class RequestFailed(Exception):

@@ -15,10 +15,11 @@ from pilothouse_agent.kernel.messages import ErrorInfo
 from pilothouse_agent.kernel.request import Failed, ModelRequest, StreamEvent
 from pilothouse_agent.models.answer_reader import AnswerReader
 from pilothouse_agent.models.concessions import Concession, Concessions
-from pilothouse_agent.models.connection import Body, Connection, RequestFailed, Timeouts
+from pilothouse_agent.models.connection import Body, Connection, RequestFailed
 from pilothouse_agent.models.errors import Source, own_error
 from pilothouse_agent.models.output_room import room_left
 from pilothouse_agent.models.server_settings import ServerSettings
+from pilothouse_agent.models.timeouts import Timeouts
 
 __all__ = ["Exchange"]
 

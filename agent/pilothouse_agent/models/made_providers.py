@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.credentials import Credential, Credentials, KeyMissing, KeySource
 from pilothouse_agent.models.model_traits import TraitsOf
 from pilothouse_agent.models.provider_config import ProviderConfig
+from pilothouse_agent.models.timeouts import Timeouts
 from pilothouse_agent.models.wire_formats import Provider, make_provider
 
 __all__ = ["MadeProviders", "needs_key"]

@@ -11,9 +11,9 @@ from pilothouse_agent.models.chat_concessions import CONCESSIONS
 from pilothouse_agent.models.chat_dialect import ChatDialect
 from pilothouse_agent.models.chat_request import ChatRequests
 from pilothouse_agent.models.chat_stream import ORIGIN, ChatStream
-from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.model_traits import TraitsOf, unknown_model
 from pilothouse_agent.models.server_settings import ServerSettings
+from pilothouse_agent.models.timeouts import Timeouts
 from pilothouse_agent.models.wire_provider import WireProvider
 
 __all__ = ["ChatSettings", "OpenAIChat"]

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.model_traits import TraitsOf, unknown_model
 from pilothouse_agent.models.responses_request import CONCESSIONS, ResponsesRequests
 from pilothouse_agent.models.responses_stream import ORIGIN, ResponsesStream
 from pilothouse_agent.models.server_settings import ServerSettings
+from pilothouse_agent.models.timeouts import Timeouts
 from pilothouse_agent.models.wire_provider import WireProvider
 
 __all__ = ["OpenAIResponses", "ResponsesSettings"]

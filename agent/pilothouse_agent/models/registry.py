@@ -15,7 +15,6 @@ from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import ErrorInfo, Usage
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ModelLimits, ModelRequest, StreamEvent
 from pilothouse_agent.models.catalogue import Catalogue, ModelFacts
-from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.credentials import Credentials, KeyMissing, KeySource
 from pilothouse_agent.models.ledger import Ledger
 from pilothouse_agent.models.local_servers import LocalServers
@@ -25,6 +24,7 @@ from pilothouse_agent.models.provider_config import ProviderConfig
 from pilothouse_agent.models.provider_reader import read_providers, secret_variables
 from pilothouse_agent.models.running_models import running_models
 from pilothouse_agent.models.scripted import ScriptedModel
+from pilothouse_agent.models.timeouts import Timeouts
 from pilothouse_agent.models.wire_formats import Provider
 
 __all__ = ["ModelRegistry", "Offer", "Provider", "Unusable", "default_registry"]

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 
 from pilothouse_agent.kernel.json_lines import inert
 from pilothouse_agent.kernel.json_types import JsonObject
-from pilothouse_agent.kernel.messages import ErrorInfo, Usage
+from pilothouse_agent.kernel.messages import ErrorInfo, ErrorKind, Usage
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ModelLimits, ModelRequest, StreamEvent
-from pilothouse_agent.models.errors import Source, http_error, own_error, stream_error
 from pilothouse_agent.models.neutral import NeutralRequests
 from pilothouse_agent.models.wire_json import encode
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ScriptedModel"]
 
-_SOURCE = Source("The scripted model")
+_NAME = "The scripted model"
 _BREATH = 64
 """Deltas between two chances for others to run."""
 _ARGUMENT_PIECES = 3
@@ -36,7 +35,7 @@ _ARGUMENT_PIECES = 3
 
 class _Refused(Exception):
     def __init__(self, text: str) -> None:
-        self.error = own_error(_SOURCE, "invalidRequest", text)
+        self.error = _own_error("invalidRequest", text)
 
 
 class _Playback:
@@ -99,7 +98,8 @@ class ScriptedModel:
         return ModelLimits()
 
     async def warm(self) -> None:
-        await asyncio.to_thread(importlib.import_module, "pilothouse_agent.models.script_file")
+        for name in ("script_file", "errors"):
+            await asyncio.to_thread(importlib.import_module, f"pilothouse_agent.models.{name}")
 
     async def aclose(self) -> None:
         pass
@@ -190,20 +190,30 @@ def _terminal(turn: ScriptTurn, idle: float) -> Finished | Failed:
         return Failed(_error(turn.error), usage)
     if turn.cut:
         text = "The answer of the scripted model ended before it was complete."
-        return Failed(own_error(_SOURCE, "incompleteStream", text), usage)
+        return Failed(_own_error("incompleteStream", text), usage)
     if turn.stall:
         text = f"The scripted model was silent for {idle:g} s."
-        return Failed(own_error(_SOURCE, "timeout", text), usage)
+        return Failed(_own_error("timeout", text), usage)
     return Finished(turn.stop or ("toolUse" if turn.calls else "stop"), usage)
 
 
 def _error(error: ScriptError) -> ErrorInfo:
     """Judged as a provider's answer of this status and content would be."""
+    from pilothouse_agent.models.errors import Source, http_error, stream_error
+
+    source = Source(_NAME)
     body: JsonObject = {"error": {"message": error.message, "code": error.code}}
     if error.status is not None:
-        judged = http_error(_SOURCE, error.status, {}, encode(body))
+        judged = http_error(source, error.status, {}, encode(body))
     else:
-        judged = stream_error(_SOURCE, body)
+        judged = stream_error(source, body)
     if error.retry_after is not None and judged.retryable:
         judged = replace(judged, retry_after=error.retry_after)
     return judged
+
+
+def _own_error(kind: ErrorKind, text: str) -> ErrorInfo:
+    # Late, as all that only an answer which fails has need of.
+    from pilothouse_agent.models.errors import Source, own_error
+
+    return own_error(Source(_NAME), kind, text)

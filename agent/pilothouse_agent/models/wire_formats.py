@@ -7,10 +7,10 @@ from typing import Protocol
 
 from pilothouse_agent.kernel.ports import ModelProvider
 from pilothouse_agent.kernel.request import ModelRequest, StreamEvent
-from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.credentials import Credential
 from pilothouse_agent.models.model_traits import TraitsOf
 from pilothouse_agent.models.provider_config import ProviderConfig
+from pilothouse_agent.models.timeouts import Timeouts
 
 __all__ = ["Provider", "make_provider"]
 

@@ -10,12 +10,12 @@ from pilothouse_agent.kernel.messages import ErrorInfo, RefusedBlock
 from pilothouse_agent.kernel.request import ModelLimits, ModelRequest, StreamEvent, ToolSpec
 from pilothouse_agent.models.answer_reader import AnswerReader
 from pilothouse_agent.models.concessions import Concession
-from pilothouse_agent.models.connection import Timeouts
 from pilothouse_agent.models.errors import Source
 from pilothouse_agent.models.exchange import Exchange
 from pilothouse_agent.models.image_refusals import WirePlace, wire_place
 from pilothouse_agent.models.model_traits import ModelTraits, TraitsOf
 from pilothouse_agent.models.server_settings import ServerSettings
+from pilothouse_agent.models.timeouts import Timeouts
 
 __all__ = ["ReaderMaker", "RequestWriter", "WireProvider"]
 

@@ -7,7 +7,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pilothouse_server.headless import CLIENT_NAME, JsonRpcClient, RpcError, ServerGone
+from pilothouse_server.client_name import CLIENT_NAME
+from pilothouse_server.headless import JsonRpcClient, RpcError, ServerGone
 from pilothouse_server.method_names import ABORT, PROMPT, SESSION_NEW
 from pilothouse_server.run.options import RunOptions
 from pilothouse_server.run.stops import Stop, Stopped, Stops
