@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -52,6 +53,19 @@ def test_a_note_in_a_comment_is_a_prompt(line: str) -> None:
             "Do what it asks, and take the note out."
         )
     }
+
+
+@pytest.mark.covers("R261")
+def test_of_a_large_file_only_the_lines_at_the_place_are_looked_at() -> None:
+    place = spot("# pilothouse: rename x\n" * 200_000, (150_000, 0), (150_000, 0))
+
+    tracemalloc.start()
+    actions = list(file_actions(place, []))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert "Pilothouse: Do “rename x”" in asked(actions)
+    assert peak < 50_000, "bytes; the file has 4,600,000"
 
 
 @pytest.mark.parametrize("line", ["pilothouse: 1", "the pilothouse: a room", "# pilothouse:", "x"])

@@ -62,7 +62,7 @@ async def client(lsp_client: LanguageClient) -> AsyncGenerator[None]:
                     workspace=types.WorkspaceClientCapabilities(configuration=True)
                 ),
                 client_info=types.ClientInfo("pytest-lsp", "1"),
-                initialization_options={"pilothouse": {"approvals": True}},
+                initialization_options={"pilothouse": {"approvals": True, "deltas": "each"}},
             )
         )
     )

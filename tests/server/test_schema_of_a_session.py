@@ -23,12 +23,14 @@ ANSWERS: dict[str, Json] = {
     "agent/ask": {"answer": "left"},
     "editor/diagnostics": {"diagnostics": []},
     "editor/save": {"saved": [], "refused": []},
+    "editor/reload": {"reloaded": []},
 }
 TURNS: list[Turn] = [
+    {"calls": [call("c0", "read_file", path="formatted.txt")]},
     {"thinking": "Hm.", "text": "Reading", "calls": [call("c1", "read_file", path="a.txt")]},
     {"calls": [call("c2", "write_file", path="b.txt", content="x\n" * 9000)]},
     {"calls": [call("c3", "edit_file", path="a.txt", edits=[{"old_text": "one", "new_text": "two"}])]},
-    {"calls": [call("c4", "bash", command="echo out; false"), call("c5", "nope")]},
+    {"calls": [call("c4", "bash", command="echo two >formatted.txt; false"), call("c5", "nope")]},
     {"calls": [call("c6", "todo_write", todos=[{"content": "x", "status": "pending"}])]},
     {"calls": [call("c7", "ask_user", question="Which?", options=["left", "right"])]},
     {"calls": [{"id": "c8", "name": "bash", "argumentsText": '{"command": '}]},
@@ -108,19 +110,18 @@ def test_every_message_of_a_session_fits(client: RawClient, tmp_path: Path) -> N
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"turns": TURNS}), encoding="utf-8")
     model = f"scripted/{script}"
-    declared = {"approvals": True, "questions": True, "diagnostics": True, "save": True}
+    declared = {"approvals": True, "questions": True, "diagnostics": True, "save": True, "reload": True}
     client.initialize(
         options={**declared, "settings": {"retry.baseDelay": 0.01}}, workspace={"applyEdit": True}
     )
     r = Recorded(client)
     r.told.append(("what is declared", {"$ref": "#/$defs/ClientFeatures"}, declared))
     uri = (tmp_path / "a.txt").as_uri()
-    client.send(
-        notification(
-            "textDocument/didOpen",
-            textDocument={"uri": uri, "languageId": "text", "version": 1, "text": "one\n"},
-        )
-    )
+    formatted = tmp_path / "formatted.txt"
+    formatted.write_text("one\n", encoding="utf-8")
+    for opened in (uri, formatted.as_uri()):
+        document = {"uri": opened, "languageId": "text", "version": 1, "text": "one\n"}
+        client.send(notification("textDocument/didOpen", textDocument=document))
 
     new = r.ask("session/new", cwd=str(tmp_path), model=model, mode="ask")["result"]
     session, epoch = new["sessionId"], new["epoch"]
