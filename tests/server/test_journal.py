@@ -41,12 +41,15 @@ def wanted(history: list[tuple[str, str, int]], after: int) -> list[int]:
 def test_a_client_gets_all_that_it_misses_or_is_told_that_it_cannot(
     history: list[tuple[str, str, int]], after: int
 ) -> None:
-    journal = Journal(**LIMITS)
-    fill(journal, history)
+    roomy, bounded = Journal(), Journal(**LIMITS)
+    fill(roomy, history)
+    fill(bounded, history)
 
-    kept = journal.after(after, 100)
+    kept = roomy.after(after, 100)
 
-    assert kept is None or [event.seq for event in kept] == wanted(history, after)
+    assert kept is not None
+    assert [event.seq for event in kept] == wanted(history, after)
+    assert bounded.after(after, 100) in (None, kept)
 
 
 @given(steps)
