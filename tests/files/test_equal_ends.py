@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,3 +36,17 @@ def test_whole_lines_never_overlap(head: str, one: str, other: str, tail: str) -
     assert top + bottom <= min(len(old), len(new))
     assert old[:top].endswith("\n") or top == 0
     assert old[: len(old) - bottom].endswith("\n") or bottom == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "ends"),
+    [
+        ("a\nb\nc\n", "a\nx\nc\n", (2, 2)),
+        ("\nb\n", "a\nb\n", (0, 2)),
+        ("a\nb", "a\nxb", (2, 0)),
+        ("a\n", "a\na\n", (2, 0)),
+        ("", "a\n", (0, 0)),
+    ],
+)
+def test_all_whole_lines_count_that_are_the_same(old: str, new: str, ends: tuple[int, int]) -> None:
+    assert equal_ends(old, new) == ends
