@@ -150,13 +150,14 @@ def noticed_by(mutant: Mutant) -> str | None:
         changed = copy / mutant.path.relative_to(ROOT)
         text = changed.read_bytes()
         changed.write_bytes(text[: mutant.start] + mutant.new.encode() + text[mutant.end :])
-        for tests in _nearest_first(copy, mutant):
-            if (failed := _failed(copy, tests)) is not None:
+        for marks, tests in _nearest_first(copy, mutant):
+            if (failed := _failed(copy, marks, tests)) is not None:
                 return failed
     return None
 
 
-def _nearest_first(copy: Path, mutant: Mutant) -> Iterator[list[str]]:
+def _nearest_first(copy: Path, mutant: Mutant) -> Iterator[tuple[str, list[str]]]:
+    """Which marks in which files; the quick ones of a distance before its slow ones."""
     module = ".".join(mutant.path.relative_to(ROOT).with_suffix("").parts[1:])
     every = sorted(path.relative_to(copy) for path in (copy / "tests").rglob("test_*.py"))
     texts = {path: (copy / path).read_text(encoding="utf-8") for path in every}
@@ -164,15 +165,16 @@ def _nearest_first(copy: Path, mutant: Mutant) -> Iterator[list[str]]:
     same = [path for path in every if path.parts[1] == mutant.area and path not in near]
     rest = [path for path in every if path not in near and path not in same]
     for tests in (near, same, rest):
-        if tests:
-            yield [str(path) for path in tests]
+        for marks in ("not slow and not editor", "slow and not editor"):
+            if tests:
+                yield marks, [str(path) for path in tests]
 
 
-def _failed(copy: Path, tests: list[str]) -> str | None:
+def _failed(copy: Path, marks: str, tests: list[str]) -> str | None:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
     environment = {**os.environ, "PYTHONPATH": f"{copy / 'agent'}:{copy / 'server'}"}
     process = subprocess.Popen(
-        [*command, "--tb=no", "--hypothesis-seed=0", "-m", "not editor", *tests],
+        [*command, "--tb=no", "--hypothesis-seed=0", "-m", marks, *tests],
         cwd=copy,
         env=environment,
         stdout=subprocess.PIPE,
