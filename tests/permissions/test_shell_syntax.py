@@ -48,6 +48,7 @@ def _shown(command: SimpleCommand) -> str:
         ("a # b; c\nd", ["a", "d"]),
         ("a \\\n  b", ["a | b"]),
         ("echo a#b '#c' \"$x\"", ["echo | a#b | #c | $x (dynamic)"]),
+        ('echo $ a$ "$"', ["echo | $ | a$ | $"]),
         ("[ -f x ]", ["[ | -f | x | ]"]),
         ("", []),
     ],
