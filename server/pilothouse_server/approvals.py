@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
+from pilothouse_agent.files.uris import path_to_uri
 from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.tooling import FileDiff, Preview
 from pilothouse_server import method_names as names
@@ -22,17 +23,21 @@ __all__ = ["ClientApprover", "preview_to_wire"]
 
 logger = logging.getLogger(__name__)
 
+UriOf: TypeAlias = Callable[[str], str]
+"""The URI of an absolute path, as the client spells it."""
+
 
 class ClientApprover:
     """Puts the questions of one session to a client that declared `approvals`."""
 
-    def __init__(self, rpc: Rpc, session_id: str) -> None:
+    def __init__(self, rpc: Rpc, session_id: str, uri_of: UriOf = path_to_uri) -> None:
         self._rpc = rpc
+        self._uri_of = uri_of
         self._session_id = session_id
 
     async def ask(self, question: Question) -> Answer | None:
         """Waits as long as the user does. An answer that makes no sense counts as none (P4)."""
-        params = _params(question, self._session_id)
+        params = _params(question, self._session_id, self._uri_of)
         answer = await _asked(self._rpc, names.REQUEST_APPROVAL, params)
         try:
             result = protocol.ApprovalResult.model_validate(answer, by_alias=True, by_name=False)
@@ -52,16 +57,20 @@ async def _asked(rpc: Rpc, method: str, params: dict[str, Any]) -> Any:
     return None
 
 
-def preview_to_wire(preview: Preview | None, uri: str | None = None) -> dict[str, Any]:
+def preview_to_wire(
+    preview: Preview | None, uri: str | None = None, *, uri_of: UriOf = path_to_uri
+) -> dict[str, Any]:
     """The whole of what is asked about, or of one file in it; empty when there is no such file."""
-    diffs = [diff for diff in preview.diffs if uri in (None, _uri(diff))] if preview is not None else []
-    wire: dict[str, Any] = {"diffs": [_diff(diff) for diff in diffs]} if diffs else {}
+    diffs = (
+        [diff for diff in preview.diffs if uri in (None, uri_of(diff.path))] if preview is not None else []
+    )
+    wire: dict[str, Any] = {"diffs": [_diff(diff, uri_of) for diff in diffs]} if diffs else {}
     if preview is not None and preview.command is not None and uri is None:
         wire["command"] = preview.command
     return wire
 
 
-def _params(question: Question, session_id: str) -> dict[str, Any]:
+def _params(question: Question, session_id: str, uri_of: UriOf) -> dict[str, Any]:
     call, preview = question.call, question.preview
     arguments, arguments_cut = shortened_arguments(call.arguments or {})
     shown, cut = _shown(preview)
@@ -79,7 +88,7 @@ def _params(question: Question, session_id: str) -> dict[str, Any]:
         "title": brief(question.title),
         "risk": question.risk,
         "options": options_to_wire(question.options),
-        **preview_to_wire(shown),
+        **preview_to_wire(shown, uri_of=uri_of),
         **({"cut": True} if cut else {}),
     }
 
@@ -93,16 +102,12 @@ def _shown(preview: Preview | None) -> tuple[Preview | None, bool]:
     return replace(preview, command=command, diffs=tuple(diffs)), command_cut or diffs_cut
 
 
-def _uri(diff: FileDiff) -> str:
-    return Path(diff.path).as_uri()
-
-
-def _diff(diff: FileDiff) -> dict[str, Any]:
+def _diff(diff: FileDiff, uri_of: UriOf) -> dict[str, Any]:
     hunks = [
         {"oldStart": hunk.old_start, "newStart": hunk.new_start, "lines": list(hunk.lines)}
         for hunk in diff.hunks
     ]
-    wire: dict[str, Any] = {"uri": _uri(diff), "hunks": hunks}
+    wire: dict[str, Any] = {"uri": uri_of(diff.path), "hunks": hunks}
     if diff.old_text is not None:
         wire["oldText"] = diff.old_text
     if diff.new_text is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pilothouse_agent.kernel.events import (
     Event,
+    FileChanged,
     MessageEnd,
     MessageUpdate,
     Notice,
@@ -15,6 +16,7 @@ from pilothouse_agent.kernel.events import (
     ToolExecutionUpdate,
 )
 from pilothouse_server import method_names as names
+from pilothouse_server.client_uris import ClientUris
 from pilothouse_server.journal import Journal
 from pilothouse_server.transport.codec import encode
 from pilothouse_server.transport.outbox import Outgoing
@@ -34,9 +36,11 @@ _HEAD = b'{"jsonrpc":"2.0","method":"%b","params":' % names.EVENT.encode()
 class EventStream:
     """Numbers the events of one session; `epoch` changes with the server process."""
 
-    def __init__(self, session_id: str, epoch: str) -> None:
+    def __init__(self, session_id: str, epoch: str, uris: ClientUris | None = None) -> None:
+        """`uris`: how the client spells what has changed."""
         self.session_id = session_id
         self.epoch = epoch
+        self._uris = uris
         self.seq = 0
         """Of the last event that left."""
         self.journal = Journal()
@@ -83,7 +87,13 @@ class EventStream:
             "seq": seq,
             "time": time,
             **event_to_wire(event),
+            **(self._spelled(event) if isinstance(event, FileChanged) else {}),
         }
+
+    def _spelled(self, event: FileChanged) -> dict[str, str]:
+        if self._uris is None:
+            return {}
+        return {"path": self._uris.named(event.path), "uri": self._uris.of(event.path)}
 
     def _keep(self, event: Event, body: bytes) -> None:
         match event:

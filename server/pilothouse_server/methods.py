@@ -269,7 +269,7 @@ def _preview(params: protocol.PreviewParams, book: Sessions) -> protocol.Preview
     asked = next((question for question in questions if question.id == params.approval_id), None)
     if asked is None:
         raise _not_open(params.approval_id)
-    wire = preview_to_wire(asked.preview, params.uri)
+    wire = preview_to_wire(asked.preview, params.uri, uri_of=book.uris.of)
     if params.uri is not None and not wire:
         raise invalid("uri", f"the approval is not about {params.uri!r}")
     return protocol.PreviewResult.model_validate(wire)

@@ -28,6 +28,7 @@ from pilothouse_server.approvals import ClientApprover
 from pilothouse_server.bridge import Bridge
 from pilothouse_server.chat_memory import ChatMemory
 from pilothouse_server.client_extras import ClientExtras
+from pilothouse_server.client_uris import ClientUris
 from pilothouse_server.clients import profile_of
 from pilothouse_server.closed_files import NOT_DECLARED
 from pilothouse_server.dialogs import Dialogs
@@ -95,6 +96,7 @@ class Sessions:
             features=features,
             settings=lambda: self.settings,
         )
+        self.uris = ClientUris(editor.documents)
         self._dialogs = Dialogs(
             rpc,
             editor.quiet,
@@ -171,6 +173,7 @@ class Sessions:
 
         def make() -> tuple[AgentSession, ModelRegistry, tuple[str, ...], list[str]]:
             places = self._places(cwd, folders)
+            self.uris.learn(places)
             trusted = is_trusted(places, self.settings.trust_folders)
             models, problems = self._models.in_folder(places[0]) if trusted else (self.models, [])
             if for_prompt:
@@ -199,7 +202,7 @@ class Sessions:
         if self._closed:
             await session.close(0)
             raise fault(protocol.SHUTTING_DOWN, "The server is shutting down.")
-        stream = EventStream(session_id, self.epoch)
+        stream = EventStream(session_id, self.epoch, self.uris)
         progress = RunProgress(self._rpc, session.abort)
         if self._client.wants_events:
             each = self._features.deltas == "each"
@@ -326,7 +329,7 @@ class Sessions:
     def _approver(self, session_id: str, *, by_commands: bool) -> Approver | None:
         """How this client can be asked; None when it cannot."""
         if self._features.approvals:
-            return ClientApprover(self._rpc, session_id)
+            return ClientApprover(self._rpc, session_id, self.uris.of)
         offered = not self._client.wants_events and self._client.can("textDocument", "codeAction")
         return PlainApprover(self._dialogs) if by_commands or offered or self._dialogs.used else None
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pilothouse_agent.files.rewind import RewoundFile
-from pilothouse_agent.files.uris import path_to_uri
 from pilothouse_agent.kernel.errors import AgentBusy
 from pilothouse_server import method_names as names
 from pilothouse_server import protocol
+from pilothouse_server.client_uris import ClientUris
 from pilothouse_server.faults import fault, invalid
 from pilothouse_server.protocol_undo import RewindParams, RewindResult, RewoundModel
 from pilothouse_server.sessions import Sessions
@@ -37,14 +37,14 @@ async def undo_run(
         raise fault(protocol.BUSY, text) from None
     except KeyError:
         raise invalid("runId", f"nothing is known of changes by the run {run_id!r}") from None
-    files = [_file(file) for file in outcome.files]
+    files = [_file(file, book.uris) for file in outcome.files]
     return RewindResult(run_id=outcome.run_id, files=files, complete=outcome.complete)
 
 
-def _file(file: RewoundFile) -> RewoundModel:
+def _file(file: RewoundFile, uris: ClientUris) -> RewoundModel:
     return RewoundModel(
-        path=file.path,
-        uri=path_to_uri(file.path),
+        path=uris.named(file.path),
+        uri=uris.of(file.path),
         action=file.action,
         source=file.source,
         text=file.text,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from pilothouse_agent.files.uris import path_to_uri
 from pilothouse_agent.kernel import events as e
 from pilothouse_agent.kernel import messages as m
 from pilothouse_server.shortened import brief, shortened_arguments, shortened_text
@@ -270,7 +270,7 @@ def _compaction_end(event: e.CompactionEnd) -> WireDict:
 def _file_changed(event: e.FileChanged) -> WireDict:
     return {
         "path": event.path,
-        "uri": Path(event.path).as_uri(),
+        "uri": path_to_uri(event.path),
         "change": event.change,
         "via": event.via,
         "linesAdded": event.lines_added,
