@@ -28,7 +28,7 @@ def _parts(line: str) -> list[str]:
         ("bash -euo pipefail -c 'git push'", ["(bash -euo pipefail -c git push)", "git push"]),
         ("sudo sh -c 'git push'", ["sudo sh -c git push", "(sh -c git push)", "(git push)"]),
         ("eval git 'push'", ["(eval git push)", "git push"]),
-        ("xargs -I", ["xargs -I"]),
+        ("xargs -n -I rm x", ["(xargs -n -I rm x)", "rm x "]),
         ("xargs -I{} rm {}", ["(xargs -I{} rm {})", "rm {} "]),
         ("find . -exec rm {} \\;", ["find . -exec rm {} ;", "rm {} "]),
         ("trap 'rm x' EXIT", ["trap rm x EXIT", "rm x"]),

@@ -34,6 +34,7 @@ def _shown(command: SimpleCommand) -> str:
         ("for f in *.py; do a $f; done", ["f=", "a | $f (dynamic)"]),
         ("case $x in a|b) c;; *) d ;; esac", ["c", "d"]),
         ("f() { a; }; f", ["a", "f"]),
+        ("function  f { a; }; f", ["a", "f"]),
         ("[[ -f x && ( a < b ) ]] && c", ["[[ | -f | x | a | b", "c"]),
         ("! time -p a", ["a"]),
         ("rm > f -rf b 2>&1", ["rm | -rf | b | >f | >&1"]),
