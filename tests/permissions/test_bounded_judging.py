@@ -60,3 +60,20 @@ def test_a_command_that_cannot_be_read_for_its_length_is_still_searched_for_what
     made = pipeline({"commands": RULES})
 
     assert made.judge(command("git push; " + many("a b; "))).decision == "deny"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "deepest"),
+    [("( ", " )", 23), ("{ ", "; }", 23), ("env ", "", 8)],
+    ids=["groups in (…)", "groups in {…}", "commands that run commands"],
+)
+def test_nesting_is_judged_down_to_a_depth_and_asked_about_below_it(
+    before: str, after: str, deepest: int
+) -> None:
+    made = pipeline({"readOnlyCommands": "allow"})
+
+    deep = made.judge(command(before * deepest + "ls" + after * deepest))
+    deeper = made.judge(command(before * (deepest + 1) + "ls" + after * (deepest + 1)))
+
+    assert deep.decision == "allow"
+    assert (deeper.decision, deeper.reason) == ("ask", "It cannot be judged because of its deep nesting.")
