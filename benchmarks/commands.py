@@ -21,12 +21,12 @@ from pathlib import Path
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_agent.permissions.protected import PROTECTED_GLOBS
-from pilothouse_agent.tools.environment import child_environment
-from pilothouse_agent.tools.output import CommandOutput, OutputLimits
-from pilothouse_agent.tools.protected_files import ProtectedFiles
-from pilothouse_agent.tools.ripgrep import Ripgrep, find_ripgrep
-from pilothouse_agent.tools.search_scope import resolved_scope
-from pilothouse_agent.tools.shell import Shell
+from pilothouse_agent.tools.search.protected_files import ProtectedFiles
+from pilothouse_agent.tools.search.ripgrep import Ripgrep, find_ripgrep
+from pilothouse_agent.tools.search.search_scope import resolved_scope
+from pilothouse_agent.tools.shell.environment import child_environment
+from pilothouse_agent.tools.shell.output import CommandOutput, OutputLimits
+from pilothouse_agent.tools.shell.running import Shell
 
 __all__ = ["main"]
 

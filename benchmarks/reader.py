@@ -13,7 +13,7 @@ import time
 from typing import Any, TypeAlias
 
 from pilothouse_agent.kernel.request import Delta, Finished, ModelRequest
-from pilothouse_agent.models.registry import default_registry
+from pilothouse_agent.models.choosing.registry import default_registry
 
 __all__ = ["main"]
 

@@ -17,7 +17,7 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.request import ModelRequest
 from pilothouse_agent.kernel.transcript import Transcript, convert
-from pilothouse_agent.models.chat_request import ChatRequests
+from pilothouse_agent.models.chat_completions.request import ChatRequests
 
 __all__ = ["custom_messages"]
 

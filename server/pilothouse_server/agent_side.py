@@ -8,19 +8,19 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
-from pilothouse_server import method_names as names
-from pilothouse_server.door_on_demand import DoorOnDemand
-from pilothouse_server.editor_side import EditorSide
-from pilothouse_server.habits import habits_of
-from pilothouse_server.handshake import Client
-from pilothouse_server.methods import register_methods
-from pilothouse_server.model_methods import register_model_methods
-from pilothouse_server.protocol import ClientFeatures
-from pilothouse_server.sessions import Sessions
-from pilothouse_server.settings_sources import SettingsSources
+from pilothouse_server.chat.door_on_demand import DoorOnDemand
+from pilothouse_server.client.habits import habits_of
+from pilothouse_server.client.handshake import Client
+from pilothouse_server.documents.editor_side import EditorSide
+from pilothouse_server.protocol.models import ClientFeatures
+from pilothouse_server.protocol.typed import Methods
+from pilothouse_server.sessions.methods import register_methods
+from pilothouse_server.sessions.model_methods import register_model_methods
+from pilothouse_server.sessions.sessions import Sessions
+from pilothouse_server.sessions.settings_sources import SettingsSources
+from pilothouse_server.sessions.undo_methods import register_undo_methods
 from pilothouse_server.transport.rpc import Rpc
-from pilothouse_server.typed import Methods
-from pilothouse_server.undo_methods import register_undo_methods
+from pilothouse_server.wire import method_names as names
 
 __all__ = ["AgentSide"]
 

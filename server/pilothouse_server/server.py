@@ -10,17 +10,18 @@ import os
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pilothouse_agent.tools.own_children import OWN_CHILDREN
-from pilothouse_server import __version__, handshake
-from pilothouse_server import method_names as names
-from pilothouse_server.configuration import Configuration
-from pilothouse_server.editor_side import EditorSide
-from pilothouse_server.logs import log_to_file, log_to_stderr
-from pilothouse_server.transport.descriptors import Wire, take_stdio
-from pilothouse_server.transport.faults import INTERNAL_ERROR, METHOD_NOT_FOUND, RequestFault
+from pilothouse_agent.tools.shell.own_children import OWN_CHILDREN
+from pilothouse_server import __version__
+from pilothouse_server.client import handshake
+from pilothouse_server.client.configuration import Configuration
+from pilothouse_server.documents.editor_side import EditorSide
 from pilothouse_server.transport.life import Life
+from pilothouse_server.transport.logs import log_to_file, log_to_stderr
 from pilothouse_server.transport.process import run_process
 from pilothouse_server.transport.rpc import Part, Rpc
+from pilothouse_server.wire import method_names as names
+from pilothouse_server.wire.descriptors import Wire, take_stdio
+from pilothouse_server.wire.faults import INTERNAL_ERROR, METHOD_NOT_FOUND, RequestFault
 
 if TYPE_CHECKING:
     from pilothouse_server.agent_side import AgentSide
@@ -132,8 +133,8 @@ class Server:
         assert self._client is not None
         module = await _imported("pilothouse_server.agent_side")
         if not self._client.wants_events:
-            await _imported("pilothouse_server.plain_door")
-        places = await _imported("pilothouse_agent.session.places")
+            await _imported("pilothouse_server.chat.plain_door")
+        places = await _imported("pilothouse_agent.settings.places")
         await asyncio.to_thread(log_to_file, places.log_file(os.environ))
         assert self._configuration is not None
         assert self._editor is not None

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server.clients import USUAL, ClientProfile
-from pilothouse_server.edit_request import Limits
+from pilothouse_server.client.clients import USUAL, ClientProfile
+from pilothouse_server.edits.edit_request import Limits
 from support.busy_editors import NEOVIM, SkippingEditor
 from support.fake_editor import NEVER, Buffer, Editing, FakeEditor, Habits, editing
 from support.file_tools import FileTools

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from pilothouse_agent.kernel.events import FileChanged
-from pilothouse_server.positions import Encoding
+from pilothouse_server.client.positions import Encoding
 from support.fake_editor import Editing, Habits
 from support.file_tools import FileTools
 from support.kernel import soon

@@ -12,7 +12,7 @@ from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.hooks import FinishedCall
 from pilothouse_agent.kernel.messages import ToolCall, text_of
 from pilothouse_agent.kernel.tooling import ToolResult
-from pilothouse_server.overtaken import OvertakenAfterCommands
+from pilothouse_server.edits.overtaken import OvertakenAfterCommands
 from support.fake_editor import Buffer, Editing, editing
 from support.file_tools import FileTools
 from support.kernel import soon

@@ -11,7 +11,7 @@ import pytest
 
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.ports import FileChange
-from pilothouse_server.lost_texts import LostTexts
+from pilothouse_server.edits.lost_texts import LostTexts
 from support.fake_editor import Buffer, Editing, FakeEditor, editing
 
 Going: TypeAlias = Callable[[FakeEditor, Buffer, Path], None]

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server.clients import ClientProfile
+from pilothouse_server.client.clients import ClientProfile
 from support.fake_editor import NEVER, Buffer, Editing, FakeEditor, Habits, Refused, editing
 from support.file_tools import FileTools
 from support.kernel import soon

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server import method_names as names
-from pilothouse_server.clients import ClientProfile
-from pilothouse_server.edit_request import Limits
+from pilothouse_server.client.clients import ClientProfile
+from pilothouse_server.edits.edit_request import Limits
+from pilothouse_server.wire import method_names as names
 from support.busy_editors import EGLOT, NO_VERSIONS, LateEditor
 from support.fake_editor import Buffer, Editing, Habits, editing
 from support.file_tools import FileTools

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import pytest
 
-from pilothouse_server import method_names as names
+from pilothouse_server.wire import method_names as names
 from support.fake_editor import Buffer, Editing, FakeEditor, editing
 from support.file_tools import FileTools
 

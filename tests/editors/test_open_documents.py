@@ -11,9 +11,9 @@ import pytest
 
 from pilothouse_agent.kernel.ports import FileText
 from pilothouse_agent.kernel.tooling import ToolError
-from pilothouse_server.clients import ClientProfile
-from pilothouse_server.document import Document
-from pilothouse_server.positions import Encoding
+from pilothouse_server.client.clients import ClientProfile
+from pilothouse_server.client.positions import Encoding
+from pilothouse_server.documents.document import Document
 from support.context import RecordingContext
 from support.fake_editor import Editing, FakeEditor, Habits, editing
 from support.file_tools import FileTools

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from pilothouse_agent.kernel.tooling import ToolError
-from pilothouse_server.edit_request import Limits
-from pilothouse_server.positions import Encoding
+from pilothouse_server.client.positions import Encoding
+from pilothouse_server.edits.edit_request import Limits
 from support.fake_editor import Buffer, Editing, FakeEditor, Habits, editing
 from support.file_tools import FileTools
 from support.lsp_texts import ENCODINGS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_server import method_names as names
+from pilothouse_server.wire import method_names as names
 from support.door import Door
 from support.open_documents import opening
 from support.wire_models import call, scripted

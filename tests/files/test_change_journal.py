@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pilothouse_agent.files.journal import ChangeJournal, Entry, RunChanges
 from pilothouse_agent.files.recorder import Remains
+from pilothouse_agent.files.undo.journal import ChangeJournal, Entry, RunChanges
 from pilothouse_agent.kernel.ports import FileChange
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilothouse_agent.files.merge import merge
+from pilothouse_agent.files.undo.merge import merge
 
 BASE = "a\nb\nc\nd\ne\n"
 TEXTS = st.text("ab\n", max_size=12)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pilothouse_agent.files.rewind import Rewound, RewoundFile
+from pilothouse_agent.files.undo.rewind import Rewound, RewoundFile
 from pilothouse_agent.kernel.tooling import ToolError
 from support.undo import Runs
 

@@ -15,9 +15,9 @@ import pytest
 
 from pilothouse_agent.files.disk import Disk, Gate, Loaded
 from pilothouse_agent.files.disk_files import DiskFiles
-from pilothouse_agent.files.journal import ChangeJournal
 from pilothouse_agent.files.queue import WriteQueue
-from pilothouse_agent.files.rewind import RewoundFile, rewind
+from pilothouse_agent.files.undo.journal import ChangeJournal
+from pilothouse_agent.files.undo.rewind import RewoundFile, rewind
 from pilothouse_agent.kernel.ports import FileText
 from pilothouse_agent.kernel.tooling import ToolError
 from pilothouse_agent.session.recording import RunRecorder

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
-from pilothouse_agent.models.anthropic import Anthropic, AnthropicSettings
+from pilothouse_agent.models.chat_completions.provider import ChatSettings, OpenAIChat
+from pilothouse_agent.models.choosing.registry import Provider
+from pilothouse_agent.models.http.timeouts import Timeouts
+from pilothouse_agent.models.messages.provider import Anthropic, AnthropicSettings
 from pilothouse_agent.models.model_traits import TraitsOf, unknown_model
-from pilothouse_agent.models.openai_chat import ChatSettings, OpenAIChat
-from pilothouse_agent.models.openai_responses import OpenAIResponses, ResponsesSettings
-from pilothouse_agent.models.registry import Provider
-from pilothouse_agent.models.timeouts import Timeouts
+from pilothouse_agent.models.responses.provider import OpenAIResponses, ResponsesSettings
 from support.asking import MakeChat, MakeProvider
 from support.model_server import ModelServer
 

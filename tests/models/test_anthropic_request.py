@@ -16,7 +16,7 @@ from pilothouse_agent.kernel.messages import (
     ToolResultMessage,
 )
 from pilothouse_agent.kernel.request import ModelLimits, ModelRequest, ThinkingLevel, ToolSpec
-from pilothouse_agent.models.anthropic_request import AnthropicRequests
+from pilothouse_agent.models.messages.request import AnthropicRequests
 from pilothouse_agent.models.model_traits import ModelTraits
 from support.asking import TIME, assistant, model_request, tool_result, user
 

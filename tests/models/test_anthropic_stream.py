@@ -9,8 +9,8 @@ import pytest
 
 from pilothouse_agent.kernel.messages import ErrorInfo, Usage
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ThinkingData, ToolSpec
-from pilothouse_agent.models.anthropic_request import AnthropicRequests
-from pilothouse_agent.models.timeouts import Timeouts
+from pilothouse_agent.models.http.timeouts import Timeouts
+from pilothouse_agent.models.messages.request import AnthropicRequests
 from support.asking import MakeProvider, Seen, ask, failure, model_request, seen
 from support.model_server import Answer, ModelServer
 from support.readers import reader_for

@@ -16,12 +16,12 @@ import pytest
 
 from pilothouse_agent.kernel.messages import Usage
 from pilothouse_agent.kernel.request import ImageLimits, ModelLimits
-from pilothouse_agent.models.catalogue import Catalogue, ModelFacts
-from pilothouse_agent.models.families import Family, converses, family_of
+from pilothouse_agent.models.choosing.catalogue import Catalogue, ModelFacts
+from pilothouse_agent.models.choosing.families import Family, converses, family_of
+from pilothouse_agent.models.choosing.price_data import Listed, PriceData, Prices, load_price_data
+from pilothouse_agent.models.choosing.provider_config import ProviderConfig
+from pilothouse_agent.models.choosing.provider_reader import read_providers
 from pilothouse_agent.models.model_traits import ModelTraits
-from pilothouse_agent.models.price_data import Listed, PriceData, Prices, load_price_data
-from pilothouse_agent.models.provider_config import ProviderConfig
-from pilothouse_agent.models.provider_reader import read_providers
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 ADDRESS = "https://models.example/v1"
@@ -259,7 +259,7 @@ def test_loading_prices_never_goes_to_the_network() -> None:
         import sys
         from datetime import UTC, datetime
         from pilothouse_agent.kernel.messages import Usage
-        from pilothouse_agent.models.price_data import load_price_data
+        from pilothouse_agent.models.choosing.price_data import load_price_data
 
         def refuse(event, arguments):
             if event.startswith(("socket.connect", "socket.getaddrinfo")):

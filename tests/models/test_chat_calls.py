@@ -8,7 +8,7 @@ import pytest
 
 from pilothouse_agent.kernel.messages import Usage
 from pilothouse_agent.kernel.request import Delta, Finished, ToolExtra, ToolSpec
-from pilothouse_agent.models.chat_request import ChatRequests
+from pilothouse_agent.models.chat_completions.request import ChatRequests
 from support.asking import MakeChat, Seen, ask, model_request, seen
 from support.model_server import (
     Answer,

@@ -8,7 +8,7 @@ import pytest
 
 from pilothouse_agent.kernel.messages import ErrorInfo, Usage
 from pilothouse_agent.kernel.request import Failed, Finished
-from pilothouse_agent.models.timeouts import Timeouts
+from pilothouse_agent.models.http.timeouts import Timeouts
 from support.asking import MakeChat, Seen, ask, failure, model_request, seen
 from support.model_server import (
     Answer,

@@ -15,8 +15,8 @@ from pilothouse_agent.kernel.messages import (
     ToolCall,
 )
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
-from pilothouse_agent.models.chat_request import ChatRequests
-from pilothouse_agent.models.pieces import Pieces
+from pilothouse_agent.models.chat_completions.request import ChatRequests
+from pilothouse_agent.models.history.pieces import Pieces
 from support.asking import assistant, model_request, tool_result, user
 
 PNG = ImageBlock("image/png", "iVBO")

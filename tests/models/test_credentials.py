@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_agent.models.credentials import Credential, Credentials, KeyMissing
-from pilothouse_agent.models.dotenv import read_dotenv
-from pilothouse_agent.models.keyring_key import keyring_is_there, keyring_key
-from pilothouse_agent.models.provider_config import ProviderConfig
+from pilothouse_agent.models.choosing.provider_config import ProviderConfig
+from pilothouse_agent.models.keys.credentials import Credential, Credentials, KeyMissing
+from pilothouse_agent.models.keys.dotenv import read_dotenv
+from pilothouse_agent.models.keys.keyring_key import keyring_is_there, keyring_key
 
 CONFIG = ProviderConfig("x", "openai-chat", "https://h/v1", "", "X_KEY")
 

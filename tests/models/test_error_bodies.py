@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pilothouse_agent.kernel.messages import ErrorInfo, ErrorKind
-from pilothouse_agent.models.errors import Source, http_error, stream_error
+from pilothouse_agent.models.http.errors import Source, http_error, stream_error
 
 SOURCE = Source("p")
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pilothouse_agent.kernel.messages import ErrorInfo, ErrorKind
-from pilothouse_agent.models.error_table import ADVICE
-from pilothouse_agent.models.errors import Source, http_error, stream_error
+from pilothouse_agent.models.http.error_table import ADVICE
+from pilothouse_agent.models.http.errors import Source, http_error, stream_error
 
 SOURCE = Source("p", "P_KEY", ("SENTINEL-key-123",))
 FAULT = "The fault is the provider's: try again later."

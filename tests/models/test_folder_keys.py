@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pilothouse_agent.models.provider_reader import read_providers
-from pilothouse_agent.models.registry import ModelRegistry, Unusable
-from pilothouse_agent.models.timeouts import Timeouts
+from pilothouse_agent.models.choosing.provider_reader import read_providers
+from pilothouse_agent.models.choosing.registry import ModelRegistry, Unusable
+from pilothouse_agent.models.http.timeouts import Timeouts
 from support.asking import Seen, ask, failure, model_request, seen
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, json_answer, text_chunk
 from support.providers import registry

@@ -11,11 +11,11 @@ import pytest
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import ImageBlock, ToolCall
 from pilothouse_agent.kernel.request import ModelRequest
-from pilothouse_agent.models.anthropic_request import AnthropicRequests
-from pilothouse_agent.models.chat_dialect import ChatDialect
-from pilothouse_agent.models.chat_request import ChatRequests
+from pilothouse_agent.models.chat_completions.dialect import ChatDialect
+from pilothouse_agent.models.chat_completions.request import ChatRequests
+from pilothouse_agent.models.messages.request import AnthropicRequests
 from pilothouse_agent.models.model_traits import ModelTraits
-from pilothouse_agent.models.responses_request import ResponsesRequests
+from pilothouse_agent.models.responses.request import ResponsesRequests
 from support.asking import assistant, model_request, tool_result, user
 
 UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}

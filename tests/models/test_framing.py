@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from pilothouse_agent.models.answer_reader import AnswerReader
-from pilothouse_agent.models.chat_stream import ChatStream
-from pilothouse_agent.models.errors import Source
+from pilothouse_agent.models.chat_completions.stream import ChatStream
+from pilothouse_agent.models.http.answer_reader import AnswerReader
+from pilothouse_agent.models.http.errors import Source
 from support.asking import MakeProvider, Seen, ask, failure, model_request, seen
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, text_chunk
 from support.typed_events import answer, block, delta, message, text_delta

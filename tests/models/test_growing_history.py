@@ -20,14 +20,14 @@ from pilothouse_agent.kernel.messages import (
     UserMessage,
 )
 from pilothouse_agent.kernel.request import ModelRequest
-from pilothouse_agent.models.anthropic_request import AnthropicRequests
-from pilothouse_agent.models.by_session import BySession
-from pilothouse_agent.models.chat_dialect import ChatDialect
-from pilothouse_agent.models.chat_request import ChatRequests
-from pilothouse_agent.models.continuation import Continuation
+from pilothouse_agent.models.chat_completions.dialect import ChatDialect
+from pilothouse_agent.models.chat_completions.request import ChatRequests
+from pilothouse_agent.models.history.by_session import BySession
+from pilothouse_agent.models.history.continuation import Continuation
+from pilothouse_agent.models.http.wire_provider import RequestWriter
+from pilothouse_agent.models.messages.request import AnthropicRequests
 from pilothouse_agent.models.model_traits import ModelTraits
-from pilothouse_agent.models.responses_request import ResponsesRequests
-from pilothouse_agent.models.wire_provider import RequestWriter
+from pilothouse_agent.models.responses.request import ResponsesRequests
 from support.asking import TIME, assistant, model_request, tool_result, user
 
 IDS = st.sampled_from(["c1", "c2", "c3"])

@@ -18,7 +18,7 @@ from pilothouse_agent.kernel.messages import (
     ToolResultMessage,
 )
 from pilothouse_agent.kernel.transcript import INTERRUPTED
-from pilothouse_agent.models.history import settled
+from pilothouse_agent.models.history.sendable import settled
 from support.asking import TIME, assistant, tool_result, user
 
 

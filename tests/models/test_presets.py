@@ -9,9 +9,9 @@ import pytest
 
 from pilothouse_agent.kernel.messages import ToolCall
 from pilothouse_agent.kernel.request import ToolSpec
-from pilothouse_agent.models.chat_request import ChatRequests
+from pilothouse_agent.models.chat_completions.request import ChatRequests
+from pilothouse_agent.models.choosing.provider_reader import read_providers
 from pilothouse_agent.models.model_traits import ModelTraits
-from pilothouse_agent.models.provider_reader import read_providers
 from support.asking import Seen, ask, assistant, model_request, seen, tool_result, user
 from support.conversions import cases, history_of, problems, request_of
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, text_chunk

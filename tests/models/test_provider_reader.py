@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pilothouse_agent.models.chat_dialect import ChatDialect
-from pilothouse_agent.models.fields import Fields
-from pilothouse_agent.models.presets import PRESETS
-from pilothouse_agent.models.provider_config import ModelEntry, ProviderConfig, is_variable
-from pilothouse_agent.models.provider_reader import read_providers, secret_variables
+from pilothouse_agent.models.chat_completions.dialect import ChatDialect
+from pilothouse_agent.models.choosing.fields import Fields
+from pilothouse_agent.models.choosing.presets import PRESETS
+from pilothouse_agent.models.choosing.provider_config import ModelEntry, ProviderConfig, is_variable
+from pilothouse_agent.models.choosing.provider_reader import read_providers, secret_variables
 
 ADDRESS = "https://models.example/v1"
 LOCAL = ("ollama", "lmstudio", "vllm", "llamacpp")

@@ -10,11 +10,11 @@ import pytest
 
 from pilothouse_agent.kernel.messages import ErrorInfo
 from pilothouse_agent.kernel.request import Delta, Finished, ModelLimits, StreamEvent, ToolSpec
-from pilothouse_agent.models.anthropic import Anthropic, AnthropicSettings
+from pilothouse_agent.models.chat_completions.provider import ChatSettings, OpenAIChat
+from pilothouse_agent.models.http.timeouts import Timeouts
+from pilothouse_agent.models.messages.provider import Anthropic, AnthropicSettings
 from pilothouse_agent.models.model_traits import ModelTraits
-from pilothouse_agent.models.openai_chat import ChatSettings, OpenAIChat
-from pilothouse_agent.models.openai_responses import OpenAIResponses, ResponsesSettings
-from pilothouse_agent.models.timeouts import Timeouts
+from pilothouse_agent.models.responses.provider import OpenAIResponses, ResponsesSettings
 from support.asking import MakeProvider, Seen, ask, failure, model_request, seen
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, json_answer, text_chunk
 from support.typed_events import answer, block, completed, delta, message, start, text_delta, typed_body

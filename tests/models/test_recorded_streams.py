@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pilothouse_agent.kernel.request import StreamEvent
-from pilothouse_agent.models.errors import Source, http_error
-from pilothouse_agent.models.timeouts import Timeouts
+from pilothouse_agent.models.http.errors import Source, http_error
+from pilothouse_agent.models.http.timeouts import Timeouts
 from support.asking import MakeProvider, ask, model_request
 from support.model_server import ModelServer
 from support.outcomes import camel, missing, outcome_of, wanted_of

@@ -14,9 +14,9 @@ import pytest
 
 from pilothouse_agent.kernel.messages import ErrorInfo, Usage
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ModelLimits, Purpose
-from pilothouse_agent.models.provider_reader import read_providers
-from pilothouse_agent.models.registry import Offer, Unusable, default_registry
-from pilothouse_agent.models.timeouts import Timeouts
+from pilothouse_agent.models.choosing.provider_reader import read_providers
+from pilothouse_agent.models.choosing.registry import Offer, Unusable, default_registry
+from pilothouse_agent.models.http.timeouts import Timeouts
 from support.asking import Seen, ask, failure, model_request, seen
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, json_answer, text_chunk
 from support.providers import Settings, registry

@@ -16,7 +16,7 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.request import ModelRequest, ThinkingLevel, ToolSpec
 from pilothouse_agent.models.model_traits import ModelTraits
-from pilothouse_agent.models.responses_request import ResponsesRequests
+from pilothouse_agent.models.responses.request import ResponsesRequests
 from support.asking import assistant, model_request, tool_result, user
 
 MODEL = "openai/gpt-5.2"

@@ -9,7 +9,7 @@ import pytest
 
 from pilothouse_agent.kernel.messages import ErrorInfo, Usage
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ThinkingData, ToolExtra, ToolSpec
-from pilothouse_agent.models.responses_request import ResponsesRequests
+from pilothouse_agent.models.responses.request import ResponsesRequests
 from support.asking import MakeProvider, Seen, ask, failure, model_request, seen
 from support.model_server import Answer, ModelServer
 from support.readers import reader_for

@@ -9,7 +9,7 @@ import pytest
 from pilothouse_agent.kernel.builder import MessageBuilder
 from pilothouse_agent.kernel.messages import AssistantMessage
 from pilothouse_agent.kernel.request import Delta, Finished, StreamEvent, ThinkingData, ToolExtra, ToolSpec
-from pilothouse_agent.models.legal import legal_name
+from pilothouse_agent.models.history.legal import legal_name
 from support.asking import TIME, MakeProvider, ask, model_request, tool_result, user
 from support.model_server import Answer, ModelServer, calls_chunk, chat_body, finish_chunk, text_chunk
 from support.typed_events import (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pilothouse_agent.models.schemas import object_schema, reduced_schema
+from pilothouse_agent.models.history.schemas import object_schema, reduced_schema
 
 Schema = dict[str, Any]
 TEXT = {"type": "string"}

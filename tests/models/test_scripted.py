@@ -12,7 +12,7 @@ import pytest
 
 from pilothouse_agent.kernel.messages import ErrorInfo, ImageBlock, ThinkingBlock, ToolCall, Usage
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ModelRequest, ToolSpec
-from pilothouse_agent.models.scripted import ScriptedModel
+from pilothouse_agent.models.scripted.provider import ScriptedModel
 from support.asking import Seen, ask, assistant, failure, model_request, seen, tool_result, user
 
 Write = Callable[..., str]

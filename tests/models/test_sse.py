@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilothouse_agent.models.sse import BARE, SseEvent, SseReader
+from pilothouse_agent.models.http.sse import BARE, SseEvent, SseReader
 
 
 def _read(body: bytes, cut: int | None = None) -> list[tuple[str, bytes]]:

@@ -10,7 +10,7 @@ import pytest
 
 from pilothouse_agent.kernel.messages import Usage
 from pilothouse_agent.kernel.request import Finished
-from pilothouse_agent.models.chat_tables import stated_cost
+from pilothouse_agent.models.chat_completions.tables import stated_cost
 from support.asking import ask, model_request
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, text_chunk
 from support.providers import registry

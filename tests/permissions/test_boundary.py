@@ -10,7 +10,7 @@ from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.questions import PermissionRequest
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.pipeline import Pipeline
-from pilothouse_agent.tools.protected_files import ProtectedFiles
+from pilothouse_agent.tools.search.protected_files import ProtectedFiles
 from support.file_tools import FileTools
 from support.judging import HOME, WORKSPACE, pipeline, touching, verdict
 

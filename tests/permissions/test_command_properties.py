@@ -16,9 +16,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
-from pilothouse_agent.permissions.commands import CommandLine, analyse
 from pilothouse_agent.permissions.read_only import is_read_only
-from pilothouse_agent.permissions.shell_script import SimpleCommand
+from pilothouse_agent.permissions.shell.commands import CommandLine, analyse
+from pilothouse_agent.permissions.shell.script import SimpleCommand
 from support.judging import command, pipeline, verdict
 from support.shell_lines import any_text, damaged, lines
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pilothouse_agent.permissions.command_patterns import CommandPattern, Match
-from pilothouse_agent.permissions.commands import analyse
+from pilothouse_agent.permissions.shell.commands import analyse
 from support.judging import command, pipeline, verdict
 
 

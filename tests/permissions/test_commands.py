@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pilothouse_agent.permissions.commands import analyse
+from pilothouse_agent.permissions.shell.commands import analyse
 
 
 def _parts(line: str) -> list[str]:

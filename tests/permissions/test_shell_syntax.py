@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pilothouse_agent.permissions.shell_script import SimpleCommand
-from pilothouse_agent.permissions.shell_syntax import read_script
+from pilothouse_agent.permissions.shell.script import SimpleCommand
+from pilothouse_agent.permissions.shell.syntax import read_script
 
 MARKS = {"literal": "", "glob": " (glob)", "dynamic": " (dynamic)"}
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pilothouse_agent.kernel.events import Notice
-from pilothouse_server.bridge import Bridge
-from pilothouse_server.event_stream import EventStream
+from pilothouse_server.sessions.bridge import Bridge
+from pilothouse_server.sessions.event_stream import EventStream
 from support.kernel import bench, says, soon
 from support.wire_lines import line
 from support.wire_pipe import BLOCKED, Pipe, piped

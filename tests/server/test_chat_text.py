@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilothouse_server.chat_text import (
+from pilothouse_server.chat.chat_text import (
     BLANK,
     Tail,
     answered,

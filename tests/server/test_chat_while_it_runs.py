@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server import command_names
+from pilothouse_server.wire import command_names
 from support.plain_work import DONE, WAIT, AtWork, Work
 from support.wire_models import Turn
 

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server import protocol
-from pilothouse_server.headless import RpcError
+from pilothouse_cli.headless import RpcError
+from pilothouse_server.protocol import models as protocol
 from support.chat_turns import chat_answer
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, json_answer, text_chunk
 from support.raw_client import SERVER
@@ -252,7 +252,7 @@ def _bad_answers(name: str) -> list[Answer]:
 
 async def _doctor(environment: dict[str, str], folder: Path) -> str:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "pilothouse_server.cli", "doctor", "--json"),
+        *(sys.executable, "-P", "-m", "pilothouse_cli.main", "doctor", "--json"),
         cwd=folder,
         env=environment,
         stdout=asyncio.subprocess.PIPE,

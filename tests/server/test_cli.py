@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pilothouse_server.cli import main
-from pilothouse_server.run.options import RunOptions, parse_run
+from pilothouse_cli.main import main
+from pilothouse_cli.run.options import RunOptions, parse_run
 
 
 @pytest.mark.parametrize("option", ["--version", "-V"])
@@ -163,9 +163,9 @@ def test_dotted_keys_reach_into_settings_that_are_objects(
 @pytest.mark.parametrize(
     ("import_line", "unwanted"),
     [
-        ("pilothouse_server.cli", {"argparse", "asyncio", "orjson", "pydantic", "pygls"}),
-        ("pilothouse_server.headless", {"argparse", "pydantic", "pygls", "httpx"}),
-        ("pilothouse_server.run.command", {"pydantic", "pygls", "httpx"}),
+        ("pilothouse_cli.main", {"argparse", "asyncio", "orjson", "pydantic", "pygls"}),
+        ("pilothouse_cli.headless", {"argparse", "pydantic", "pygls", "httpx"}),
+        ("pilothouse_cli.run.command", {"pydantic", "pygls", "httpx"}),
     ],
 )
 def test_the_light_modules_load_nothing_heavy(import_line: str, unwanted: set[str]) -> None:

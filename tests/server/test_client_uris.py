@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_server.client_uris import ClientUris
-from pilothouse_server.documents import Documents
+from pilothouse_server.documents.client_uris import ClientUris
+from pilothouse_server.documents.documents import Documents
 from support.raw_client import RawClient, request
 from support.wire_models import Turn, call
 

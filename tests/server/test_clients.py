@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server import handshake
-from pilothouse_server.clients import ClientProfile, profile_of
+from pilothouse_server.client import handshake
+from pilothouse_server.client.clients import ClientProfile, profile_of
 
 Json: TypeAlias = dict[str, Any]
 

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from pilothouse_agent.files.uris import path_to_uri, uri_to_path
-from pilothouse_server import method_names as names
-from pilothouse_server.closed_files import NOT_DECLARED
+from pilothouse_server.edits.closed_files import NOT_DECLARED
+from pilothouse_server.wire import method_names as names
 from support.open_documents import closing, opening, saving
 from support.raw_client import RawClient, request
 from support.wire_models import Turn, call

@@ -10,11 +10,11 @@ import pytest
 from pilothouse_agent.kernel.events import Option
 from pilothouse_agent.kernel.messages import ToolCall
 from pilothouse_agent.kernel.questions import Question
-from pilothouse_server.code_actions import chat_actions, file_actions, fitting
-from pilothouse_server.document import Document
-from pilothouse_server.editor_prompts import Spot
-from pilothouse_server.positions import Position
-from pilothouse_server.sync_params import Opened
+from pilothouse_server.chat.code_actions import chat_actions, file_actions, fitting
+from pilothouse_server.chat.editor_prompts import Spot
+from pilothouse_server.client.positions import Position
+from pilothouse_server.documents.document import Document
+from pilothouse_server.documents.sync_params import Opened
 
 URI = "file:///ws/a.py"
 

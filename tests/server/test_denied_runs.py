@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_server.run.denials import Denials
+from pilothouse_cli.run.denials import Denials
 from support.wire_events import begins, ends, result
 from support.wire_models import Turn, call
 from support.wire_run import settled_home
@@ -71,7 +71,7 @@ def test_denied_calls_are_counted_said_and_no_success_when_nothing_else_came(
     folder.mkdir()
     where = ["--cwd", str(folder), "--model", f"scripted/{script}", "--approve", approve]
     ended = subprocess.run(
-        [sys.executable, "-P", "-m", "pilothouse_server.cli", "run", *where, *view, "Hi"],
+        [sys.executable, "-P", "-m", "pilothouse_cli.main", "run", *where, *view, "Hi"],
         env=settled_home(tmp_path),
         stdin=subprocess.DEVNULL,
         capture_output=True,

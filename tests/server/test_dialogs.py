@@ -13,13 +13,13 @@ from pilothouse_agent.kernel.events import Option
 from pilothouse_agent.kernel.messages import ToolCall
 from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.tooling import Preview
-from pilothouse_agent.session.settings import Dialog
-from pilothouse_server import method_names as names
-from pilothouse_server.dialogs import Dialogs
-from pilothouse_server.documents import Documents
-from pilothouse_server.habits import habits_of
-from pilothouse_server.message_approvals import PlainApprover
-from pilothouse_server.quiet import Quiet
+from pilothouse_agent.settings.settings import Dialog
+from pilothouse_server.client.habits import habits_of
+from pilothouse_server.documents.documents import Documents
+from pilothouse_server.documents.quiet import Quiet
+from pilothouse_server.sessions.dialogs import Dialogs
+from pilothouse_server.sessions.message_approvals import PlainApprover
+from pilothouse_server.wire import method_names as names
 from support.kernel import soon
 from support.open_documents import change, opening
 from support.rpc_bench import RpcBench, rpc_bench

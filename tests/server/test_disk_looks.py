@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_server.disk_look import DiskLook
-from pilothouse_server.disk_looks import DiskLooks
+from pilothouse_server.documents.disk_look import DiskLook
+from pilothouse_server.documents.disk_looks import DiskLooks
 from support.fuse import dead_mount
 from support.raw_client import RawClient, notification
 from support.wire_models import Turn, call

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server import method_names as names
-from pilothouse_server.transport.frames import frame
+from pilothouse_server.wire import method_names as names
+from pilothouse_server.wire.frames import frame
 from support import document_probe
 from support.open_documents import change, closing, opening
 from support.raw_client import RawClient, request, started

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias, TypeVar
 import pytest
 
 from pilothouse_agent.files.uris import path_to_uri
-from pilothouse_server.document import Document, DocumentEvent
-from pilothouse_server.documents import Documents
-from pilothouse_server.positions import Encoding
+from pilothouse_server.client.positions import Encoding
+from pilothouse_server.documents.document import Document, DocumentEvent
+from pilothouse_server.documents.documents import Documents
 from support.lsp_texts import ENCODINGS
 from support.open_documents import Span, change, closing, opening, saving
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server import command_names
+from pilothouse_server.wire import command_names
 from support.nursery import Nursery
 from support.plain_work import DONE, WAIT, AtWork, Work
 from support.raw_client import notification, request

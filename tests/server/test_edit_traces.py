@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from pilothouse_server.edit_traces import is_absent, stands
+from pilothouse_server.edits.edit_traces import is_absent, stands
 from support.lsp_texts import borders, texts
 
 TYPED = "\ue000"

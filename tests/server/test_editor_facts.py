@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from pilothouse_agent.files.uris import path_to_uri
-from pilothouse_server import method_names as names
+from pilothouse_server.wire import method_names as names
 from support.nursery import Nursery
 from support.open_documents import change, opening, saving
 from support.raw_client import RawClient, request

@@ -7,12 +7,12 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server import handshake
-from pilothouse_server import method_names as names
-from pilothouse_server.editor_side import EditorSide
+from pilothouse_server.client import handshake
+from pilothouse_server.documents.editor_side import EditorSide
+from pilothouse_server.documents.watched_files import DiskChange, WatchedFiles
+from pilothouse_server.documents.workspace_folders import FoldersChange, WorkspaceFolders
 from pilothouse_server.transport.rpc import METHOD_NOT_FOUND, RequestFault
-from pilothouse_server.watched_files import DiskChange, WatchedFiles
-from pilothouse_server.workspace_folders import FoldersChange, WorkspaceFolders
+from pilothouse_server.wire import method_names as names
 from support.rpc_bench import rpc_bench
 
 Json: TypeAlias = dict[str, Any]

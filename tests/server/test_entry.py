@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_server.entry import own_process, unsupported
+from pilothouse_server.wire.entry import own_process, unsupported
 from support.wire_run import settled_home
 
 pytestmark = pytest.mark.slow
 
 Ended = subprocess.CompletedProcess[str]
 
-PILOTHOUSE = (sys.executable, "-P", "-m", "pilothouse_server.cli")
+PILOTHOUSE = (sys.executable, "-P", "-m", "pilothouse_cli.main")
 SCRIPT = str(Path(sys.executable).with_name("pilothouse"))
 
 
@@ -55,7 +55,7 @@ def in_shell(redirections: str, *command: str) -> tuple[str, ...]:
     [
         (["run", "Hi"], "argparse"),
         (["run", "Hi"], "asyncio"),
-        (["run", "Hi"], "pilothouse_server.run.stops"),
+        (["run", "Hi"], "pilothouse_cli.run.stops"),
         (["doctor"], "json"),
         (["doctor"], "asyncio"),
         (["demo"], "tempfile"),
@@ -89,7 +89,7 @@ def test_a_signal_during_the_imports_ends_the_process_with_its_code_and_nothing_
 
 def test_an_interrupt_that_is_ignored_stays_so(tmp_path: Path) -> None:
     script = (
-        "import os, signal; from pilothouse_server.entry import begin\n"
+        "import os, signal; from pilothouse_server.wire.entry import begin\n"
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         "begin(); os.kill(os.getpid(), signal.SIGINT); print('lives')"
     )
@@ -238,8 +238,8 @@ def test_a_process_that_we_start_imports_from_no_folder_of_the_project_but_keeps
     monkeypatch.chdir(here)
     monkeypatch.setenv("PYTHONPATH", value)
     command = [
-        word.replace("from pilothouse_server.cli", "import os, tempfile; print(os.environ['PYTHONPATH']); "
-                     "from pilothouse_server.cli")
+        word.replace("from pilothouse_cli.main", "import os, tempfile; print(os.environ['PYTHONPATH']); "
+                     "from pilothouse_cli.main")
         for word in own_process("--version")
     ]  # fmt: skip
     done = ended(*command, folder=tmp_path, cwd=here, variables={"PYTHONPATH": value})
@@ -299,7 +299,7 @@ def test_a_system_that_we_do_not_run_on_is_told_what_to_do(
 @pytest.mark.covers("R276")
 @pytest.mark.parametrize("command", [["run", "Hi"], ["serve"], ["doctor"], []])
 def test_on_windows_every_command_ends_with_one_sentence(command: list[str], tmp_path: Path) -> None:
-    script = f"{WINDOWS}\nsys.platform = 'win32'\nfrom pilothouse_server.cli import main\nsys.exit(main())"
+    script = f"{WINDOWS}\nsys.platform = 'win32'\nfrom pilothouse_cli.main import main\nsys.exit(main())"
     refused = ended(sys.executable, "-c", script, *command, folder=tmp_path)
 
     assert (refused.returncode, refused.stdout, refused.stderr) == (

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pilothouse_agent.kernel.events import MessageUpdate
-from pilothouse_server.event_stream import EventStream
-from pilothouse_server.transport.codec import decode, encode
-from pilothouse_server.wire import clock_time, event_to_wire, timestamp
+from pilothouse_server.protocol.kernel_values import clock_time, event_to_wire, timestamp
+from pilothouse_server.sessions.event_stream import EventStream
+from pilothouse_server.wire.codec import decode, encode
 
 NOON = datetime(2026, 5, 4, 12, 0, 0, 987_654, tzinfo=UTC)
 

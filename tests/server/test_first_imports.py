@@ -9,7 +9,7 @@ import pytest
 
 LATER = [
     *["PIL", "httpx", "httpcore", "genai_prices", "pygls", "lsprotocol", "keyring", "platformdirs"],
-    *["pilothouse_server.plain_door", "pilothouse_agent.models.connection"],
+    *["pilothouse_server.chat.plain_door", "pilothouse_agent.models.http.connection"],
 ]
 LOAD = """
 import sys

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pilothouse_server.transport.frames import FrameError, FrameParser, frame
+from pilothouse_server.wire.frames import FrameError, FrameParser, frame
 
 
 def cut(data: bytes, pieces: list[int], **limits: int) -> tuple[list[bytes], str | None]:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from pilothouse_server import method_names
+from pilothouse_server.wire import method_names
 from support.nursery import Nursery
 from support.raw_client import RawClient
 

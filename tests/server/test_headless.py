@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from pilothouse_server.headless import JsonRpcClient, Limits, RpcError, ServerGone
+from pilothouse_cli.headless import JsonRpcClient, Limits, RpcError, ServerGone
 from support.rpc_peer import Plan, peer, received
 
 T = TypeVar("T")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilothouse_server.journal import Journal, Kept
-from pilothouse_server.transport.codec import encode
+from pilothouse_server.sessions.journal import Journal, Kept
+from pilothouse_server.wire.codec import encode
 
 LIMITS = {"events": 6, "size": 60, "updates": 30}
 

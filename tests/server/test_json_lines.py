@@ -58,7 +58,7 @@ def test_lines_of_a_run_and_of_the_script_log_are_lines_for_every_reader(tmp_pat
     script.write_text(json.dumps({"turns": turns}), encoding="utf-8")
     where = ["--model", f"scripted/{script}", "--cwd", str(tmp_path)]
     ended = subprocess.run(
-        [sys.executable, "-P", "-m", "pilothouse_server.cli", "run", "--json", *where, "-m", NASTY],
+        [sys.executable, "-P", "-m", "pilothouse_cli.main", "run", "--json", *where, "-m", NASTY],
         env={**settled_home(tmp_path), "PILOTHOUSE_SCRIPT_LOG": str(log)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -76,7 +76,7 @@ def test_lines_of_a_run_and_of_the_script_log_are_lines_for_every_reader(tmp_pat
 def test_reports_hold_nothing_that_acts(command: list[str], tmp_path: Path) -> None:
     environment = {**settled_home(tmp_path), "PILOTHOUSE_MODEL": f"openai/{NASTY}"}
     ended = subprocess.run(
-        [sys.executable, "-P", "-m", "pilothouse_server.cli", *command],
+        [sys.executable, "-P", "-m", "pilothouse_cli.main", *command],
         env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_server.logs import InertFormatter, StderrHandler, ThreadHandler, log_to_file
-from pilothouse_server.private_log import PrivateLog
+from pilothouse_server.transport.logs import InertFormatter, StderrHandler, ThreadHandler, log_to_file
+from pilothouse_server.transport.private_log import PrivateLog
 
 
 def record(text: str) -> logging.LogRecord:

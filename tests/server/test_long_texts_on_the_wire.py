@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server.shortened import TEXT_ROOM, shortened_arguments, shortened_text
+from pilothouse_server.protocol.shortened import TEXT_ROOM, shortened_arguments, shortened_text
 from support.model_server import Answer, ModelServer, calls_chunk, chat_body, finish_chunk, text_chunk
 from support.raw_client import RawClient, request
 from support.wire_models import Turn, call

@@ -13,8 +13,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from pilothouse_server.lsp_side import LspSide
-from pilothouse_server.transport.codec import encode
 from pilothouse_server.transport.rpc import Part, Rpc
+from pilothouse_server.wire.codec import encode
 from support.raw_client import notification, request
 from support.wire_pipe import Pipe, piped
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pilothouse_agent.kernel.events import Event, MessageUpdate, Notice, ToolExecutionUpdate
-from pilothouse_server.event_stream import EventStream, OutgoingEvent
+from pilothouse_server.sessions.event_stream import EventStream, OutgoingEvent
 from pilothouse_server.transport.outbox import Outbox
 from support.wire_pipe import BLOCKED, Pipe, piped
 

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.covers("R275")]
 
 def pilothouse(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-P", "-m", "pilothouse_server.cli", *arguments],
+        [sys.executable, "-P", "-m", "pilothouse_cli.main", *arguments],
         env=settled_home(home),
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server import command_names, protocol
+from pilothouse_server.protocol import models as protocol
+from pilothouse_server.wire import command_names
 from support.plain_work import DONE, EDIT, WAIT, AtWork
 from support.raw_client import RawClient, request
 

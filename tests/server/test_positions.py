@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pilothouse_server.line_text import LineText, OutsideText
-from pilothouse_server.positions import Encoding, Places, Position, index_in, lsp_lines, offset_at, units
+from pilothouse_server.client.positions import (
+    Encoding,
+    Places,
+    Position,
+    index_in,
+    lsp_lines,
+    offset_at,
+    units,
+)
+from pilothouse_server.documents.line_text import LineText, OutsideText
 from support import lsp_model
 from support.lsp_texts import ENCODINGS, borders, texts
 

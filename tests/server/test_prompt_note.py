@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server.documents import Documents
-from pilothouse_server.prompt_note import prompt_note
-from pilothouse_server.protocol import PromptContext
+from pilothouse_server.documents.documents import Documents
+from pilothouse_server.protocol.models import PromptContext
+from pilothouse_server.sessions.prompt_note import prompt_note
 from support.open_documents import opening, saving
 
 Json: TypeAlias = dict[str, Any]

@@ -14,7 +14,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter
 
-from pilothouse_server import handshake
+from pilothouse_server.client import handshake
 from pilothouse_server.lsp_side import LspSide
 from pilothouse_server.transport.rpc import Rpc
 from support.wire_pipe import piped

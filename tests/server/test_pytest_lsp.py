@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 T = TypeVar("T")
 
-SERVER = [sys.executable, "-P", "-m", "pilothouse_server.cli", "serve"]
+SERVER = [sys.executable, "-P", "-m", "pilothouse_cli.main", "serve"]
 HOME = Path(tempfile.gettempdir()) / "pilothouse-tests"
 HELLO = "Go on 测试 😋"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pilothouse_server.round_trip import round_trip_fault
+from pilothouse_server.edits.round_trip import round_trip_fault
 
 WRONG_ENCODING = (
     "The editor shows characters of a.py as U+FFFD that are others on disk: it has read the file in a wrong "

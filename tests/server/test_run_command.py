@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from pilothouse_server.run.command import exit_code, run_prompt
-from pilothouse_server.run.options import RunOptions
-from pilothouse_server.run.stops import Stop
+from pilothouse_cli.run.command import exit_code, run_prompt
+from pilothouse_cli.run.options import RunOptions
+from pilothouse_cli.run.stops import Stop
 from support.rpc_peer import Plan, Step, peer, received
 from support.wire_events import BEGIN, START, TURN, message, result, said
 

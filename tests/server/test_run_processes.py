@@ -22,7 +22,7 @@ from support.wire_run import settled_home
 
 pytestmark = pytest.mark.slow
 
-PILOTHOUSE = [sys.executable, "-P", "-m", "pilothouse_server.cli"]
+PILOTHOUSE = [sys.executable, "-P", "-m", "pilothouse_cli.main"]
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 STATUS = re.compile(r"[^\r\n]*\r\x1b\[K")
 
@@ -337,8 +337,8 @@ def test_a_reader_that_stops_reading_does_not_hold_up_a_second_signal(tmp_path: 
     server = peer(tmp_path, {"session/new": [{"answer": {"sessionId": "s"}}], "agent/prompt": [flood, flood]})
     script = (
         "import sys; from pathlib import Path;"
-        "from pilothouse_server.run.command import run_prompt;"
-        "from pilothouse_server.run.options import RunOptions;"
+        "from pilothouse_cli.run.command import run_prompt;"
+        "from pilothouse_cli.run.options import RunOptions;"
         f"sys.exit(run_prompt(RunOptions('Hi', Path('/'), json=True), server={server!r}))"
     )
     process = subprocess.Popen(

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from pilothouse_server.run.approval import TerminalApprover
-from pilothouse_server.run.question import answer_of, question
-from pilothouse_server.terminal.screen import Screen
-from pilothouse_server.terminal.style import PLAIN, Style
-from pilothouse_server.terminal.text import columns
+from pilothouse_cli.run.approval import TerminalApprover
+from pilothouse_cli.run.question import answer_of, question
+from pilothouse_cli.terminal.screen import Screen
+from pilothouse_cli.terminal.style import PLAIN, Style
+from pilothouse_cli.terminal.text import columns
 
 Json = dict[str, Any]
 

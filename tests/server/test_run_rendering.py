@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from pilothouse_server.terminal.progress import Line, Progress, Words
-from pilothouse_server.terminal.style import PLAIN, Style, style_of
-from pilothouse_server.terminal.text import clip, duration, last_line, one_line, prose
+from pilothouse_cli.terminal.progress import Line, Progress, Words
+from pilothouse_cli.terminal.style import PLAIN, Style, style_of
+from pilothouse_cli.terminal.text import clip, duration, last_line, one_line, prose
 from support.wire_events import BEGIN, START, TURN, begins, ends, failed, message, phase, result, said
 
 Json = dict[str, Any]

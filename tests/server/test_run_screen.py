@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from pilothouse_server.run.text_view import QuietView, TextView
-from pilothouse_server.terminal.screen import Screen
-from pilothouse_server.terminal.status import Status
-from pilothouse_server.terminal.style import PLAIN
-from pilothouse_server.terminal.text import columns
+from pilothouse_cli.run.text_view import QuietView, TextView
+from pilothouse_cli.terminal.screen import Screen
+from pilothouse_cli.terminal.status import Status
+from pilothouse_cli.terminal.style import PLAIN
+from pilothouse_cli.terminal.text import columns
 from support.wire_events import BEGIN, START, TURN, begins, ends, message, phase, result, said
 
 Json = dict[str, Any]

@@ -32,7 +32,7 @@ def pilothouse(
     (home / "config.toml").write_text(config, encoding="utf-8")
     (home / "config.toml").chmod(0o600)
     return subprocess.run(
-        [sys.executable, "-P", "-m", "pilothouse_server.cli", *arguments],
+        [sys.executable, "-P", "-m", "pilothouse_cli.main", *arguments],
         cwd=folder,
         env={**settled_home(home), **variables},
         stdin=subprocess.DEVNULL,

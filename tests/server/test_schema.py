@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from pilothouse_agent.kernel import events
-from pilothouse_server import method_names
-from pilothouse_server.event_stream import EventStream
-from pilothouse_server.protocol_events import EVENTS, EventParams
-from pilothouse_server.protocol_methods import METHODS
-from pilothouse_server.schema import json_schema, protocol_page, write_schema
+from pilothouse_server.protocol.events import EVENTS, EventParams
+from pilothouse_server.protocol.methods import METHODS
+from pilothouse_server.protocol.schema import json_schema, protocol_page, write_schema
+from pilothouse_server.sessions.event_stream import EventStream
+from pilothouse_server.wire import method_names
 from support.kernel_events import KERNEL_EVENTS
 
 pytestmark = pytest.mark.slow

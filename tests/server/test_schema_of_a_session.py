@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 from jsonschema import Draft202012Validator
 
-from pilothouse_server.schema import json_schema
+from pilothouse_server.protocol.schema import json_schema
 from support.raw_client import RawClient, notification, request
 from support.wire_models import Turn, call
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_server.run.options import parse_run
-from pilothouse_server.run.standard_input import StandardInput
+from pilothouse_cli.run.options import parse_run
+from pilothouse_cli.run.standard_input import StandardInput
 
 Arguments = list[str]
 

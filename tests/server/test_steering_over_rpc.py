@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pilothouse_server.headless import RpcError
+from pilothouse_cli.headless import RpcError
 from support.door import Door
 from support.wire_models import MODELS, Model, Turn, call
 from support.wire_session import WireSession, soon, wire_session

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pilothouse_server.positions import Encoding, Position
-from pilothouse_server.text_edits import (
+from pilothouse_server.client.positions import Encoding, Position
+from pilothouse_server.edits.text_edits import (
     TextEdit,
     in_own_line_ends,
     text_edits,

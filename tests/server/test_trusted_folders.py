@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server import protocol
-from pilothouse_server.headless import RpcError
+from pilothouse_cli.headless import RpcError
+from pilothouse_server.protocol import models as protocol
 from support.chat_turns import chat_answer
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, text_chunk
 from support.wire_session import WireSession, soon, wire_session

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from pilothouse_agent.files.uris import path_to_uri
-from pilothouse_server import method_names as names
-from pilothouse_server import protocol
+from pilothouse_server.protocol import models as protocol
+from pilothouse_server.wire import method_names as names
 from support.door import Door
 from support.nursery import Nursery
 from support.open_documents import change, opening

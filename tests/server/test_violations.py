@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pilothouse_server.protocol import PromptParams
-from pilothouse_server.transport.faults import INVALID_PARAMS, RequestFault
-from pilothouse_server.typed import Methods
+from pilothouse_server.protocol.models import PromptParams
+from pilothouse_server.protocol.typed import Methods
+from pilothouse_server.wire.faults import INVALID_PARAMS, RequestFault
 
 
 @pytest.mark.covers("R274")

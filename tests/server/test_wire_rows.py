@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server.transport.frames import frame
+from pilothouse_server.wire.frames import frame
 from support.raw_client import RawClient, notification, request, started
 
 pytestmark = pytest.mark.slow
@@ -274,7 +274,7 @@ def test_a_client_that_never_reads_standard_error_holds_nothing_up(tmp_path: Pat
 @pytest.mark.parametrize("descriptors", ["2>&-", "0<&- 2>&-"])
 def test_closed_standard_descriptors_do_not_get_in_the_way(tmp_path: Path, descriptors: str) -> None:
     command = f'exec "$@" {descriptors}'
-    server = ["sh", "-c", command, "sh", sys.executable, "-P", "-m", "pilothouse_server.cli", "serve"]
+    server = ["sh", "-c", command, "sh", sys.executable, "-P", "-m", "pilothouse_cli.main", "serve"]
     with started(tmp_path, argv=server) as client:
         if "0" in descriptors:
             assert (client.rest(), client.ended(3)) == ([], 1)

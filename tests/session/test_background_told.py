@@ -12,11 +12,11 @@ import pytest
 
 from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.kernel.messages import CustomMessage, TextBlock, ToolResultMessage, text_of
-from pilothouse_agent.models.scripted import ScriptedModel
+from pilothouse_agent.models.scripted.provider import ScriptedModel
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.agent_session import AgentSession
 from pilothouse_agent.session.create import SessionOptions, create_session
-from pilothouse_agent.session.settings import Settings
+from pilothouse_agent.settings.settings import Settings
 from support.kernel import soon
 
 SERVER = {"command": "until [ -e go ]; do sleep 0.01; done; exit 3", "background": True}

@@ -6,9 +6,9 @@ import pytest
 
 from pilothouse_agent.kernel.json_types import JsonValue
 from pilothouse_agent.permissions.layers import Layer, PermissionSource
-from pilothouse_agent.session.complaints import complaints
-from pilothouse_agent.session.setting_keys import from_environment, parse_assignment
-from pilothouse_agent.session.settings import Settings, merged
+from pilothouse_agent.settings.complaints import complaints
+from pilothouse_agent.settings.keys import from_environment, parse_assignment
+from pilothouse_agent.settings.settings import Settings, merged
 
 ADDRESS = "http://127.0.0.1:9/v1"
 

@@ -12,12 +12,12 @@ import pytest
 
 from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.kernel.messages import TextBlock, ToolResultMessage, text_of
-from pilothouse_agent.models.scripted import ScriptedModel
+from pilothouse_agent.models.scripted.provider import ScriptedModel
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.agent_session import AgentSession
 from pilothouse_agent.session.create import SessionOptions, create_session
-from pilothouse_agent.session.settings import Settings
-from pilothouse_agent.session.tool_names import TOOL_NAMES
+from pilothouse_agent.settings.settings import Settings
+from pilothouse_agent.settings.tool_names import TOOL_NAMES
 from support.kernel import soon
 from support.recorder import Recorder
 

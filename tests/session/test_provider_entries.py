@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pilothouse_agent.permissions.layers import Layer
-from pilothouse_agent.session.places import read_user_settings
-from pilothouse_agent.session.settings import Settings, merged
+from pilothouse_agent.settings.places import read_user_settings
+from pilothouse_agent.settings.settings import Settings, merged
 
 ADDRESS = "https://models.example/v1"
 CONFIG = f"""\

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pilothouse_agent.kernel.json_types import JsonValue
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.layers import Layer, PermissionSource
-from pilothouse_agent.session.setting_keys import KEYS, from_environment, load_file, parse_assignment
-from pilothouse_agent.session.settings import Settings, merged
+from pilothouse_agent.settings.keys import KEYS, from_environment, load_file, parse_assignment
+from pilothouse_agent.settings.settings import Settings, merged
 
 DEFAULTS = {
     "model": None,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_agent.session.trust import is_trusted
+from pilothouse_agent.settings.trust import is_trusted
 
 FOLDERS = ("mine", "mine/sub", "mine-not", "theirs", "..")
 

@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_agent.files.journal import ChangeJournal
 from pilothouse_agent.files.queue import WriteQueue
-from pilothouse_agent.files.rewind import Rewound, RewoundFile
+from pilothouse_agent.files.undo.journal import ChangeJournal
+from pilothouse_agent.files.undo.rewind import Rewound, RewoundFile
 from pilothouse_agent.kernel.errors import AgentBusy
 from pilothouse_agent.kernel.events import MessageEnd, Notice
 from pilothouse_agent.kernel.messages import CustomMessage, TextBlock
 from pilothouse_agent.kernel.ports import FileChange
 from pilothouse_agent.kernel.request import Delta, Finished
-from pilothouse_agent.models.scripted import ScriptedModel
+from pilothouse_agent.models.scripted.provider import ScriptedModel
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.agent_session import AgentSession
 from pilothouse_agent.session.create import SessionOptions, create_session
-from pilothouse_agent.session.places import changes_file
 from pilothouse_agent.session.recording import RunRecorder
-from pilothouse_agent.session.settings import Settings
+from pilothouse_agent.settings.places import changes_file
+from pilothouse_agent.settings.settings import Settings
 from support.footprints import turns_of_the_loop
 from support.kernel import Bench, Gate, bench, block, says, soon
 from support.recorder import Recorder

@@ -32,9 +32,9 @@ from pilothouse_agent.kernel.request import (
     ToolArguments,
     ToolSpec,
 )
+from pilothouse_agent.models.choosing.registry import Provider
+from pilothouse_agent.models.http.timeouts import Timeouts
 from pilothouse_agent.models.model_traits import TraitsOf, unknown_model
-from pilothouse_agent.models.registry import Provider
-from pilothouse_agent.models.timeouts import Timeouts
 
 __all__ = [
     "TIME",

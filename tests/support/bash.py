@@ -11,12 +11,12 @@ from pathlib import Path
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import text_of
 from pilothouse_agent.kernel.tooling import ToolResult
-from pilothouse_agent.tools.background import BackgroundProcesses
-from pilothouse_agent.tools.bash import BashTool
-from pilothouse_agent.tools.child import Spawn, spawn_process
-from pilothouse_agent.tools.environment import child_environment
-from pilothouse_agent.tools.output import OutputLimits
-from pilothouse_agent.tools.shell import Shell
+from pilothouse_agent.tools.shell.background import BackgroundProcesses
+from pilothouse_agent.tools.shell.bash import BashTool
+from pilothouse_agent.tools.shell.child import Spawn, spawn_process
+from pilothouse_agent.tools.shell.environment import child_environment
+from pilothouse_agent.tools.shell.output import OutputLimits
+from pilothouse_agent.tools.shell.running import Shell
 from support.context import RecordingContext
 
 __all__ = ["Bash", "NoPlan", "Watched", "file_of", "pids", "runs", "said"]

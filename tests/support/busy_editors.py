@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from pilothouse_server import handshake
-from pilothouse_server.clients import ClientProfile, profile_of
+from pilothouse_server.client import handshake
+from pilothouse_server.client.clients import ClientProfile, profile_of
 from support.fake_editor import Buffer, FakeEditor, Refused
 
 __all__ = ["EGLOT", "NEOVIM", "NO_VERSIONS", "LateEditor", "SkippingEditor"]

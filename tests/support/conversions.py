@@ -24,11 +24,11 @@ from pilothouse_agent.kernel.messages import (
     UserMessage,
 )
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
-from pilothouse_agent.models.anthropic_request import AnthropicRequests
-from pilothouse_agent.models.chat_dialect import ChatDialect
-from pilothouse_agent.models.chat_request import ChatRequests
+from pilothouse_agent.models.chat_completions.dialect import ChatDialect
+from pilothouse_agent.models.chat_completions.request import ChatRequests
+from pilothouse_agent.models.messages.request import AnthropicRequests
 from pilothouse_agent.models.model_traits import ModelTraits
-from pilothouse_agent.models.responses_request import ResponsesRequests
+from pilothouse_agent.models.responses.request import ResponsesRequests
 from support.asking import TIME
 
 __all__ = ["body_for", "cases", "history_of", "problems", "request_of"]

@@ -16,19 +16,19 @@ from typing import Any, Literal, TypeAlias
 
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import FileChangeKind
-from pilothouse_agent.session.settings import ClosedFiles
-from pilothouse_server import handshake
-from pilothouse_server import method_names as names
-from pilothouse_server.clients import USUAL, ClientProfile
-from pilothouse_server.closed_files import EditorClosedFiles
-from pilothouse_server.documents import Documents
-from pilothouse_server.edit_request import Limits
-from pilothouse_server.editor_files import EditorFiles
-from pilothouse_server.editor_side import EditorSide
-from pilothouse_server.positions import Encoding, Position
-from pilothouse_server.transport.frames import FrameParser
+from pilothouse_agent.settings.settings import ClosedFiles
+from pilothouse_server.client import handshake
+from pilothouse_server.client.clients import USUAL, ClientProfile
+from pilothouse_server.client.positions import Encoding, Position
+from pilothouse_server.documents.documents import Documents
+from pilothouse_server.documents.editor_side import EditorSide
+from pilothouse_server.edits.closed_files import EditorClosedFiles
+from pilothouse_server.edits.edit_request import Limits
+from pilothouse_server.edits.editor_files import EditorFiles
 from pilothouse_server.transport.outbox import Outbox
 from pilothouse_server.transport.rpc import Part, Rpc
+from pilothouse_server.wire import method_names as names
+from pilothouse_server.wire.frames import FrameParser
 from support.lsp_model import apply, position_of
 
 __all__ = ["NEVER", "Buffer", "FakeEditor", "Habits", "Refused", "as_edit", "editing"]

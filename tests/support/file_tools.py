@@ -16,11 +16,11 @@ from pilothouse_agent.kernel.json_types import JsonValue
 from pilothouse_agent.kernel.messages import text_of
 from pilothouse_agent.kernel.ports import Invocation, Tool
 from pilothouse_agent.kernel.tooling import ToolError, ToolResult
-from pilothouse_agent.tools.delete_file import DeleteFileTool
-from pilothouse_agent.tools.edit_file import EditFileTool
-from pilothouse_agent.tools.move_file import MoveFileTool
-from pilothouse_agent.tools.read_file import ReadFileTool
-from pilothouse_agent.tools.write_file import WriteFileTool
+from pilothouse_agent.tools.files.delete_file import DeleteFileTool
+from pilothouse_agent.tools.files.edit_file import EditFileTool
+from pilothouse_agent.tools.files.move_file import MoveFileTool
+from pilothouse_agent.tools.files.read_file import ReadFileTool
+from pilothouse_agent.tools.files.write_file import WriteFileTool
 from support.context import RecordingContext
 
 __all__ = ["FileTools"]

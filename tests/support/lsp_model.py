@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pilothouse_server.positions import Encoding, Position
+from pilothouse_server.client.positions import Encoding, Position
 
 __all__ = ["apply", "line_count", "offset_of", "position_of"]
 

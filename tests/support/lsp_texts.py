@@ -6,7 +6,7 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from pilothouse_server.positions import Encoding
+from pilothouse_server.client.positions import Encoding
 
 __all__ = ["ENCODINGS", "borders", "texts"]
 

@@ -142,7 +142,7 @@ def neovim(folder: Path, *, home: Path, variables: Mapping[str, str]) -> Generat
     with process:
         try:
             editor = Neovim(process)
-            server = [sys.executable, "-P", "-m", "pilothouse_server.cli", "serve"]
+            server = [sys.executable, "-P", "-m", "pilothouse_cli.main", "serve"]
             editor.lua(_CONFIGURATION, server)
             yield editor
         finally:

@@ -11,7 +11,7 @@ import threading
 import warnings
 from typing import Any
 
-from pilothouse_agent.tools.glob_file import GlobFileTool
+from pilothouse_agent.tools.search.glob_file import GlobFileTool
 from pilothouse_server.server import serve
 
 __all__: list[str] = []

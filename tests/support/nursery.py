@@ -25,11 +25,11 @@ from support.wire_run import settled_home
 __all__ = ["Nursery", "nursery"]
 
 _HEAVY = (
-    "pilothouse_agent.session.places",
+    "pilothouse_agent.settings.places",
     "pilothouse_server.agent_side",
     "pilothouse_server.lsp_side",
     "pilothouse_server.server",
-    "pilothouse_agent.models.script_file",
+    "pilothouse_agent.models.scripted.script_file",
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from pilothouse_server.positions import Position
+from pilothouse_server.client.positions import Position
 
 __all__ = ["Span", "change", "closing", "opening", "saving"]
 

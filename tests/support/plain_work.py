@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pilothouse_server import command_names
+from pilothouse_server.wire import command_names
 from support.nursery import Nursery
 from support.raw_client import LIMIT, RawClient
 from support.strict_editor import StrictEditor

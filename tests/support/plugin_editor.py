@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from pilothouse_agent.kernel.events import FileChangeKind
-from pilothouse_server.edit_request import Limits
-from pilothouse_server.positions import Encoding
+from pilothouse_server.client.positions import Encoding
+from pilothouse_server.edits.edit_request import Limits
 from pilothouse_server.transport.rpc import Rpc
 from support.fake_editor import Buffer, Editing, FakeEditor, Habits, as_edit, editing
 from support.lsp_model import apply

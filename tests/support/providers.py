@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
-from pilothouse_agent.models.registry import ModelRegistry, default_registry
-from pilothouse_agent.models.timeouts import Timeouts
+from pilothouse_agent.models.choosing.registry import ModelRegistry, default_registry
+from pilothouse_agent.models.http.timeouts import Timeouts
 
 __all__ = ["Settings", "registry"]
 

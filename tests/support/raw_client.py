@@ -16,14 +16,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, TypeAlias
 
-from pilothouse_server.transport.frames import frame
+from pilothouse_server.wire.frames import frame
 from support.wire_run import settled_home
 
 __all__ = ["LIMIT", "SERVER", "RawClient", "ServerProcess", "notification", "request", "started"]
 
 Json: TypeAlias = dict[str, Any]
 
-SERVER = (sys.executable, "-P", "-m", "pilothouse_server.cli", "serve")
+SERVER = (sys.executable, "-P", "-m", "pilothouse_cli.main", "serve")
 _BEGIN = b"Content-Length: "
 _HEADER = re.compile(rb"Content-Length: (\d+)\r\n\r\n")
 LIMIT = 20.0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pilothouse_agent.models.answer_reader import AnswerReader
-from pilothouse_agent.models.anthropic_stream import AnthropicStream
-from pilothouse_agent.models.chat_stream import ChatStream
-from pilothouse_agent.models.errors import Source
-from pilothouse_agent.models.responses_stream import ResponsesStream
+from pilothouse_agent.models.chat_completions.stream import ChatStream
+from pilothouse_agent.models.http.answer_reader import AnswerReader
+from pilothouse_agent.models.http.errors import Source
+from pilothouse_agent.models.messages.stream import AnthropicStream
+from pilothouse_agent.models.responses.stream import ResponsesStream
 
 __all__ = ["WIRES", "reader_for"]
 

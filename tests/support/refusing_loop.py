@@ -9,7 +9,7 @@ import selectors
 import sys
 from typing import Any
 
-from pilothouse_server.cli import main
+from pilothouse_cli.main import main
 
 
 class RefusingSelector(selectors.DefaultSelector):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pilothouse_server.transport.frames import frame
+from pilothouse_server.wire.frames import frame
 
 __all__ = ["Plan", "Step", "peer", "received"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from pilothouse_server.positions import Encoding, Position
+from pilothouse_server.client.positions import Encoding, Position
 from support.lsp_model import apply
 from support.raw_client import LIMIT, RawClient, request
 

@@ -8,10 +8,10 @@ import sys
 import time
 from typing import Any
 
-from pilothouse_server.transport.descriptors import take_stdio
 from pilothouse_server.transport.life import Life
 from pilothouse_server.transport.process import run_process
 from pilothouse_server.transport.rpc import Part, Rpc
+from pilothouse_server.wire.descriptors import take_stdio
 
 __all__: list[str] = []
 

@@ -105,7 +105,7 @@ def emacs(
     version = subprocess.run(["emacs", "--version"], check=True, capture_output=True, encoding="utf-8").stdout
     if int(version.split()[2].split(".")[0]) < _EMACS:
         pytest.skip(f"this Emacs is older than {_EMACS}")
-    server = f'("{sys.executable}" "-P" "-m" "pilothouse_server.cli" "serve")'
+    server = f'("{sys.executable}" "-P" "-m" "pilothouse_cli.main" "serve")'
     start = home / "start.el"
     home.mkdir(parents=True, exist_ok=True)
     start.write_text(lines + _PLAIN.replace("SERVER", server), encoding="utf-8")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from pilothouse_agent.files.disk_files import DiskFiles
-from pilothouse_agent.files.journal import ChangeJournal
 from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.queue import WriteQueue
-from pilothouse_agent.files.rewind import Rewound, rewind
+from pilothouse_agent.files.undo.journal import ChangeJournal
+from pilothouse_agent.files.undo.rewind import Rewound, rewind
 from pilothouse_agent.session.recording import RunRecorder
 from support.context import RecordingContext
 from support.kernel import soon

@@ -140,7 +140,7 @@ def _server(
     (data / "User").mkdir(parents=True)
     (data / "User" / "settings.json").write_text(json.dumps(_SETTINGS), encoding="utf-8")
     shutil.copytree(installed / "extensions", home / "extensions")
-    command = {"command": sys.executable, "args": ["-P", "-m", "pilothouse_server.cli", "serve"]}
+    command = {"command": sys.executable, "args": ["-P", "-m", "pilothouse_cli.main", "serve"]}
     homes = {f"XDG_{name}_HOME": str(home / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     environment = {
         **settled_home(home / "pilothouse"),

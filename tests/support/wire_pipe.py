@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeAlias
 
-from pilothouse_server.transport.frames import FrameParser
 from pilothouse_server.transport.outbox import Outbox
+from pilothouse_server.wire.frames import FrameParser
 
 __all__ = ["BLOCKED", "Pipe", "piped"]
 

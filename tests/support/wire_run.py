@@ -39,7 +39,7 @@ async def run_json(
 ) -> Outcome:
     """`on`: what is done when an event with this line has come."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "pilothouse_server.cli", "run", "--json", *arguments),
+        *(sys.executable, "-P", "-m", "pilothouse_cli.main", "run", "--json", *arguments),
         env=environment,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from pilothouse_server import method_names
-from pilothouse_server.headless import JsonRpcClient
+from pilothouse_cli.headless import JsonRpcClient
+from pilothouse_server.wire import method_names
 from support.raw_client import SERVER
 from support.wire_lines import folded, line
 from support.wire_run import settled_home

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pilothouse_agent.kernel.tooling import InvalidArguments, ToolError
-from pilothouse_agent.tools.child import Program, RunningProcess, spawn_process
+from pilothouse_agent.tools.shell.child import Program, RunningProcess, spawn_process
 from support.bash import Bash, Watched, file_of, pids, runs, said
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilothouse_agent.tools.excerpt import Excerpt, Extract
-from pilothouse_agent.tools.output import CommandOutput, OutputLimits
-from pilothouse_agent.tools.progress import Progress
+from pilothouse_agent.tools.shell.excerpt import Excerpt, Extract
+from pilothouse_agent.tools.shell.output import CommandOutput, OutputLimits
+from pilothouse_agent.tools.shell.progress import Progress
 
 
 def extract(*texts: str, lines: int, size: int) -> Extract:

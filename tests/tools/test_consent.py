@@ -13,9 +13,9 @@ from pilothouse_agent.files.queue import WriteQueue
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.request import Delta
-from pilothouse_agent.tools.delete_file import DeleteFileTool
-from pilothouse_agent.tools.edit_file import EditFileTool
-from pilothouse_agent.tools.write_file import WriteFileTool
+from pilothouse_agent.tools.files.delete_file import DeleteFileTool
+from pilothouse_agent.tools.files.edit_file import EditFileTool
+from pilothouse_agent.tools.files.write_file import WriteFileTool
 from support.kernel import Bench, asks, bench, call, says
 from support.permissions import ALLOW, REJECT, FakePermissions
 

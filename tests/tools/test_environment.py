@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pilothouse_agent.tools.environment import child_environment
+from pilothouse_agent.tools.shell.environment import child_environment
 
 SECRETS = [
     "ANTHROPIC_API_KEY",

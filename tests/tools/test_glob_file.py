@@ -15,9 +15,9 @@ from pilothouse_agent.kernel.events import Location
 from pilothouse_agent.kernel.messages import text_of
 from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.tooling import Footprint, InvalidArguments, ToolError, Touch, Violation
-from pilothouse_agent.tools.environment import child_environment
-from pilothouse_agent.tools.glob_file import GlobFileTool
-from pilothouse_agent.tools.ripgrep import Ripgrep
+from pilothouse_agent.tools.search.glob_file import GlobFileTool
+from pilothouse_agent.tools.search.ripgrep import Ripgrep
+from pilothouse_agent.tools.shell.environment import child_environment
 
 
 class Glob:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pilothouse_agent.kernel.tooling import ToolError
-from pilothouse_agent.tools.glob_pattern import GlobPattern
+from pilothouse_agent.tools.search.glob_pattern import GlobPattern
 
 PATHS = [
     "a.py",

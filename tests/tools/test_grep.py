@@ -17,10 +17,10 @@ from pilothouse_agent.kernel.events import Location
 from pilothouse_agent.kernel.messages import text_of
 from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.tooling import Footprint, InvalidArguments, ToolError, Touch
-from pilothouse_agent.tools.environment import child_environment
-from pilothouse_agent.tools.grep import GrepTool
-from pilothouse_agent.tools.grep_matches import FoundLine, MatchReader
-from pilothouse_agent.tools.ripgrep import Ripgrep, find_ripgrep
+from pilothouse_agent.tools.search.grep import GrepTool
+from pilothouse_agent.tools.search.grep_matches import FoundLine, MatchReader
+from pilothouse_agent.tools.search.ripgrep import Ripgrep, find_ripgrep
+from pilothouse_agent.tools.shell.environment import child_environment
 
 GLOBS = [".env.*", "*.pem", "**/.ssh/", "**/.aws/credentials", "a/b", "x*y?z", "[ab].c"]
 

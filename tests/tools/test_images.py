@@ -13,7 +13,7 @@ from PIL import Image
 
 from pilothouse_agent.kernel.messages import ImageBlock, TextBlock
 from pilothouse_agent.kernel.request import ImageLimits
-from pilothouse_agent.tools.read_file import ReadFileTool
+from pilothouse_agent.tools.files.read_file import ReadFileTool
 from support.file_tools import FileTools
 
 pytestmark = pytest.mark.covers("R214")

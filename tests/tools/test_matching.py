@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pilothouse_agent.files.lines import split_lines
 from pilothouse_agent.kernel.tooling import ToolError
-from pilothouse_agent.tools.matching import Edit, apply_edits
+from pilothouse_agent.tools.files.matching import Edit, apply_edits
 
 
 def edited(text: str, *edits: tuple[str, str]) -> str:

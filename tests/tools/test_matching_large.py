@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pilothouse_agent.kernel.tooling import ToolError
-from pilothouse_agent.tools.matching import Edit, apply_edits
+from pilothouse_agent.tools.files.matching import Edit, apply_edits
 
 pytestmark = pytest.mark.covers("R236")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_agent.tools.output import CommandOutput, OutputLimits
+from pilothouse_agent.tools.shell.output import CommandOutput, OutputLimits
 
 CHUNK = 65_536
 Line = Callable[[int], str]

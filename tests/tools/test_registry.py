@@ -13,16 +13,16 @@ from pilothouse_agent.kernel.events import ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.ports import Invocation
 from pilothouse_agent.kernel.request import ToolSpec
-from pilothouse_agent.tools.background import BackgroundProcesses
-from pilothouse_agent.tools.bash import BashTool
-from pilothouse_agent.tools.complete_step import CompleteStepTool
-from pilothouse_agent.tools.glob_file import GlobFileTool
-from pilothouse_agent.tools.grep import GrepTool
+from pilothouse_agent.tools.planning.complete_step import CompleteStepTool
+from pilothouse_agent.tools.planning.todo_write import TodoWriteTool
+from pilothouse_agent.tools.planning.todos import TodoList
 from pilothouse_agent.tools.registry import ToolRegistry
-from pilothouse_agent.tools.ripgrep import Ripgrep
-from pilothouse_agent.tools.shell import Shell
-from pilothouse_agent.tools.todo_write import TodoWriteTool
-from pilothouse_agent.tools.todos import TodoList
+from pilothouse_agent.tools.search.glob_file import GlobFileTool
+from pilothouse_agent.tools.search.grep import GrepTool
+from pilothouse_agent.tools.search.ripgrep import Ripgrep
+from pilothouse_agent.tools.shell.background import BackgroundProcesses
+from pilothouse_agent.tools.shell.bash import BashTool
+from pilothouse_agent.tools.shell.running import Shell
 
 
 @dataclass

@@ -12,10 +12,10 @@ from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.messages import text_of
 from pilothouse_agent.kernel.ports import Tool
 from pilothouse_agent.permissions.protected import PROTECTED_GLOBS
-from pilothouse_agent.tools.environment import child_environment
-from pilothouse_agent.tools.glob_file import GlobFileTool
-from pilothouse_agent.tools.grep import GrepTool
-from pilothouse_agent.tools.ripgrep import Ripgrep
+from pilothouse_agent.tools.search.glob_file import GlobFileTool
+from pilothouse_agent.tools.search.grep import GrepTool
+from pilothouse_agent.tools.search.ripgrep import Ripgrep
+from pilothouse_agent.tools.shell.environment import child_environment
 from support.context import RecordingContext
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilothouse_agent.tools.terminal_text import TerminalText
+from pilothouse_agent.tools.shell.terminal_text import TerminalText
 
 PIECES = [
     "ab",

@@ -9,9 +9,9 @@ from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import TextBlock
 from pilothouse_agent.kernel.ports import Tool, ToolContext
 from pilothouse_agent.kernel.tooling import InvalidArguments, ToolError, ToolResult, Violation
-from pilothouse_agent.tools.complete_step import CompleteStepTool
-from pilothouse_agent.tools.todo_write import TodoWriteTool
-from pilothouse_agent.tools.todos import TodoList
+from pilothouse_agent.tools.planning.complete_step import CompleteStepTool
+from pilothouse_agent.tools.planning.todo_write import TodoWriteTool
+from pilothouse_agent.tools.planning.todos import TodoList
 from support.kernel import asks, bench, says
 from support.kernel import call as wanted
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse_agent.tools.environment import child_environment
+from pilothouse_agent.tools.shell.environment import child_environment
 from support.bash import Bash, said
 
 HINT = "pilothouse: nobody can answer here: {}\npilothouse: give the credentials beforehand"

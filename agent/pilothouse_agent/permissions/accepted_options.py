@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pilothouse_agent.permissions.shell_words import Word
+from pilothouse_agent.permissions.shell.words import Word
 
 __all__ = ["AcceptedOptions", "Arguments"]
 

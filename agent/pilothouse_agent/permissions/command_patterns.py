@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pilothouse_agent.permissions.shell_script import SimpleCommand
-    from pilothouse_agent.permissions.shell_words import Word
+    from pilothouse_agent.permissions.shell.script import SimpleCommand
+    from pilothouse_agent.permissions.shell.words import Word
 
 __all__ = ["CommandPattern", "Match"]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
 
 from pilothouse_agent.permissions.command_patterns import CommandPattern, Match
-from pilothouse_agent.permissions.commands import CommandLine
-from pilothouse_agent.permissions.shell_script import Function, SimpleCommand
+from pilothouse_agent.permissions.shell.commands import CommandLine
+from pilothouse_agent.permissions.shell.script import Function, SimpleCommand
 
 __all__ = ["forbidden"]
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 
 from pilothouse_agent.permissions.accepted_options import AcceptedOptions
-from pilothouse_agent.permissions.commands import CommandLine, analyse, is_inert
 from pilothouse_agent.permissions.read_only_programs import ANY_OPTIONS, GIT, PROGRAMS, VERSION_ONLY
-from pilothouse_agent.permissions.shell_script import Redirect, SimpleCommand
-from pilothouse_agent.permissions.shell_words import Word
+from pilothouse_agent.permissions.shell.commands import CommandLine, analyse, is_inert
+from pilothouse_agent.permissions.shell.script import Redirect, SimpleCommand
+from pilothouse_agent.permissions.shell.words import Word
 
 __all__ = ["is_read_only", "is_read_only_command"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pilothouse_agent.kernel.tooling import Risk
 from pilothouse_agent.permissions.command_patterns import CommandPattern, Match
-from pilothouse_agent.permissions.commands import CommandLine, analyse
 from pilothouse_agent.permissions.read_only import is_read_only
+from pilothouse_agent.permissions.shell.commands import CommandLine, analyse
 
 __all__ = ["command_risk"]
 

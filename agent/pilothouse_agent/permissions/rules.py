@@ -12,7 +12,7 @@ from pilothouse_agent.permissions.command_patterns import CommandPattern, Match
 from pilothouse_agent.permissions.layers import Layer
 
 if TYPE_CHECKING:
-    from pilothouse_agent.permissions.shell_script import SimpleCommand
+    from pilothouse_agent.permissions.shell.script import SimpleCommand
 
 __all__ = ["Access", "CommandRule", "Effect", "PathRule", "Rule", "Rules", "Ruling", "ToolRule"]
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from pilothouse_agent.files.rewind import Rewound
+from pilothouse_agent.files.undo.rewind import Rewound
 from pilothouse_agent.kernel.agent import EMPTY_MESSAGE, Agent
 from pilothouse_agent.kernel.errors import AgentBusy
 from pilothouse_agent.kernel.events import Notice, QueuedItem, QueueKind
@@ -19,7 +19,7 @@ from pilothouse_agent.kernel.run import Run, RunResult
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.coming_run import ComingRun
 from pilothouse_agent.session.open_folders import OpenFolders
-from pilothouse_agent.session.settings import Settings
+from pilothouse_agent.settings.settings import Settings
 
 __all__ = ["AbortOutcome", "AgentSession", "Delivery", "Started", "Undo"]
 

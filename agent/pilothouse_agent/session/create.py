@@ -14,10 +14,10 @@ from pathlib import Path
 
 from pilothouse_agent.files.disk_files import DiskFiles
 from pilothouse_agent.files.encodings import DeclaredEncodings
-from pilothouse_agent.files.journal import ChangeJournal
 from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.queue import WriteQueue
-from pilothouse_agent.files.rewind import rewind
+from pilothouse_agent.files.undo.journal import ChangeJournal
+from pilothouse_agent.files.undo.rewind import rewind
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.agent import Agent
 from pilothouse_agent.kernel.clock import SystemClock
@@ -32,28 +32,28 @@ from pilothouse_agent.permissions.pipeline import Pipeline
 from pilothouse_agent.session.agent_session import AgentSession
 from pilothouse_agent.session.extras import Extras
 from pilothouse_agent.session.open_folders import OpenFolders
-from pilothouse_agent.session.places import changes_file
 from pilothouse_agent.session.prompt import Environment, PromptMaker
 from pilothouse_agent.session.recording import RunRecorder
-from pilothouse_agent.session.settings import Settings
-from pilothouse_agent.session.tool_names import OPTIONAL_TOOL_NAMES, TOOL_NAMES
-from pilothouse_agent.tools.background import BackgroundProcesses
-from pilothouse_agent.tools.bash import BashTool
-from pilothouse_agent.tools.complete_step import CompleteStepTool
-from pilothouse_agent.tools.delete_file import DeleteFileTool
-from pilothouse_agent.tools.edit_file import EditFileTool
-from pilothouse_agent.tools.environment import child_environment
-from pilothouse_agent.tools.glob_file import GlobFileTool
-from pilothouse_agent.tools.grep import GrepTool
-from pilothouse_agent.tools.move_file import MoveFileTool
-from pilothouse_agent.tools.output import OutputLimits
-from pilothouse_agent.tools.read_file import ReadFileTool
+from pilothouse_agent.settings.places import changes_file
+from pilothouse_agent.settings.settings import Settings
+from pilothouse_agent.settings.tool_names import OPTIONAL_TOOL_NAMES, TOOL_NAMES
+from pilothouse_agent.tools.files.delete_file import DeleteFileTool
+from pilothouse_agent.tools.files.edit_file import EditFileTool
+from pilothouse_agent.tools.files.move_file import MoveFileTool
+from pilothouse_agent.tools.files.read_file import ReadFileTool
+from pilothouse_agent.tools.files.write_file import WriteFileTool
+from pilothouse_agent.tools.planning.complete_step import CompleteStepTool
+from pilothouse_agent.tools.planning.todo_write import TodoWriteTool
+from pilothouse_agent.tools.planning.todos import TodoList
 from pilothouse_agent.tools.registry import ToolRegistry
-from pilothouse_agent.tools.ripgrep import Ripgrep
-from pilothouse_agent.tools.shell import Shell
-from pilothouse_agent.tools.todo_write import TodoWriteTool
-from pilothouse_agent.tools.todos import TodoList
-from pilothouse_agent.tools.write_file import WriteFileTool
+from pilothouse_agent.tools.search.glob_file import GlobFileTool
+from pilothouse_agent.tools.search.grep import GrepTool
+from pilothouse_agent.tools.search.ripgrep import Ripgrep
+from pilothouse_agent.tools.shell.background import BackgroundProcesses
+from pilothouse_agent.tools.shell.bash import BashTool
+from pilothouse_agent.tools.shell.environment import child_environment
+from pilothouse_agent.tools.shell.output import OutputLimits
+from pilothouse_agent.tools.shell.running import Shell
 
 __all__ = ["SessionOptions", "create_session"]
 

@@ -12,7 +12,7 @@ from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.agent import Agent
 from pilothouse_agent.kernel.parts import SystemPrompt
 from pilothouse_agent.permissions.pipeline import Pipeline
-from pilothouse_agent.session.trust import is_trusted
+from pilothouse_agent.settings.trust import is_trusted
 
 __all__ = ["OpenFolders"]
 

@@ -6,8 +6,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from pilothouse_agent.files.journal import ChangeJournal, Entry
 from pilothouse_agent.files.recorder import Remains
+from pilothouse_agent.files.undo.journal import ChangeJournal, Entry
 from pilothouse_agent.kernel.foreign import contained
 from pilothouse_agent.kernel.ports import FileChange
 

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias, cast
 
-from pilothouse_server import method_names as names
-from pilothouse_server.transport.faults import INTERNAL_ERROR, ClientGone, RequestFault
+from pilothouse_server.wire import method_names as names
+from pilothouse_server.wire.faults import INTERNAL_ERROR, ClientGone, RequestFault
 
 __all__ = ["Asking"]
 

@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Protocol
 
-from pilothouse_server.entry import ending_signals
-from pilothouse_server.transport.descriptors import Wire
-from pilothouse_server.transport.frames import FrameError, FrameParser
 from pilothouse_server.transport.outbox import Outbox
 from pilothouse_server.transport.parent import gone
 from pilothouse_server.transport.reader import WireReader
+from pilothouse_server.wire.descriptors import Wire
+from pilothouse_server.wire.entry import ending_signals
+from pilothouse_server.wire.frames import FrameError, FrameParser
 
 __all__ = ["Life", "Receiver"]
 

@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from pilothouse_server.transport.frames import frame
-from pilothouse_server.transport.writer import WireWriter
+from pilothouse_server.wire.frames import frame
+from pilothouse_server.wire.writer import WireWriter
 
 __all__ = ["Outbox", "Outgoing"]
 

@@ -10,10 +10,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, cast
 
-from pilothouse_server import method_names as names
 from pilothouse_server.transport.asking import Asking
-from pilothouse_server.transport.codec import decode, encode
-from pilothouse_server.transport.faults import (
+from pilothouse_server.transport.outbox import Outbox
+from pilothouse_server.wire import method_names as names
+from pilothouse_server.wire.codec import decode, encode
+from pilothouse_server.wire.faults import (
     CANCELLED,
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -25,7 +26,6 @@ from pilothouse_server.transport.faults import (
     ClientGone,
     RequestFault,
 )
-from pilothouse_server.transport.outbox import Outbox
 
 __all__ = [
     "CANCELLED",

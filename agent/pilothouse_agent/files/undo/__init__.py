@@ -1,0 +1,1 @@
+"""What runs did to files, kept so that it can be undone. Knows no disk but through the port of files."""

@@ -1,0 +1,1 @@
+"""Where keys of providers come from. Only `choosing` and the command line know it."""

@@ -1,0 +1,1 @@
+"""The wire format of OpenAI's Responses API. Knows `http` and `history`; only `choosing` loads it."""

@@ -1,0 +1,1 @@
+"""Tools that read and change files, through the port of `files`. Knows no other room of tools."""

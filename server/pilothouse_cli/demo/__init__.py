@@ -1,0 +1,1 @@
+"""The demo: a sample project that the scripted model mends."""

@@ -1,0 +1,1 @@
+"""`pilothouse run`: one prompt, shown as it happens. Knows `terminal`."""

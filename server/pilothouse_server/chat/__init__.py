@@ -1,0 +1,1 @@
+"""The door for editors without a plugin: commands, code actions and the chat document."""
