@@ -30,5 +30,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _loop_is_never_blocked() -> Iterator[BlockBuster]:  # pyright: ignore[reportUnusedFunction]
-    with blockbuster_ctx(["pilothouse_agent", "pilothouse_server"]) as blockbuster:
+    with blockbuster_ctx(["pilothouse_agent", "pilothouse_server", "pilothouse_cli"]) as blockbuster:
         yield blockbuster

@@ -35,9 +35,9 @@ for start in range(0, len(more), 400):
 print(json.dumps([kept, resident_megabytes(os.getpid()) - before]))
 """
 WRITERS = {
-    "openai": ("responses_request", "ResponsesRequests"),
-    "openai-chat": ("chat_request", "ChatRequests"),
-    "anthropic": ("anthropic_request", "AnthropicRequests"),
+    "openai": ("responses.request", "ResponsesRequests"),
+    "openai-chat": ("chat_completions.request", "ChatRequests"),
+    "anthropic": ("messages.request", "AnthropicRequests"),
 }
 
 

@@ -100,7 +100,7 @@ def root() -> Iterator[logging.Logger]:
         logging.getLogger(name).setLevel(level)
 
 
-PACKAGES = ("pilothouse_agent", "pilothouse_server")
+PACKAGES = ("pilothouse_agent", "pilothouse_server", "pilothouse_cli")
 
 
 def test_the_file_has_our_own_records_from_info_on_and_those_of_others_from_warnings_on(

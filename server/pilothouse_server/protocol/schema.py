@@ -26,7 +26,7 @@ Json = dict[str, Any]
 _HEAD = """\
 # Protocol
 
-Made by `pilothouse schema --docs` from `server/pilothouse_server/protocol*.py`; do not edit.
+Made by `pilothouse schema --docs` from `server/pilothouse_server/protocol/`; do not edit.
 
 JSON-RPC 2.0 with LSP framing (`Content-Length`) on stdin and stdout. A client sends `initialize`, then
 `initialized`, then the requests below. Fields marked `?` may be absent, which means their default;

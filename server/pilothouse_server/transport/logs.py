@@ -93,7 +93,7 @@ def log_to_file(path: Path) -> None:
         return
     target.setFormatter(InertFormatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     logging.getLogger().addHandler(ThreadHandler(target))
-    for package in ("pilothouse_agent", "pilothouse_server"):
+    for package in ("pilothouse_agent", "pilothouse_server", "pilothouse_cli"):
         logging.getLogger(package).setLevel(logging.INFO)
 
 

@@ -22,7 +22,7 @@ __all__ = [
     "unsupported",
 ]
 
-_OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+_OWN_FOLDER = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 _OWN_FOLDERS = (_OWN_FOLDER, os.path.join(os.path.dirname(_OWN_FOLDER), "agent"))
 """What holds our packages, also where they run from their source."""
 _INTERRUPTED = 130

@@ -98,7 +98,7 @@ class ScriptedModel:
         return ModelLimits()
 
     async def warm(self) -> None:
-        for name in ("script_file", "errors"):
+        for name in ("scripted.script_file", "http.errors"):
             await asyncio.to_thread(importlib.import_module, f"pilothouse_agent.models.{name}")
 
     async def aclose(self) -> None:
