@@ -32,7 +32,7 @@ AGENT = {
     "tools.planning": "kernel tools",
     "tools.files": "kernel files tools tools.shell",
     "tools.search": "kernel files tools tools.shell tools.files",
-    "settings": "kernel files permissions models.choosing",
+    "settings": "kernel files permissions models models.choosing",
     "session": "kernel files files.undo permissions settings tools tools.shell tools.planning tools.files "
     "tools.search",
 }

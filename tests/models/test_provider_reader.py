@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from decimal import Decimal
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -10,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pilothouse_agent.models.chat_completions.dialect import ChatDialect
-from pilothouse_agent.models.choosing.fields import Fields
-from pilothouse_agent.models.choosing.presets import PRESETS
-from pilothouse_agent.models.choosing.provider_config import ModelEntry, ProviderConfig, is_variable
+from pilothouse_agent.models.choosing.presets import PRESETS, Preset
+from pilothouse_agent.models.choosing.provider_config import ProviderConfig
+from pilothouse_agent.models.choosing.provider_entry import ModelEntry, is_variable
 from pilothouse_agent.models.choosing.provider_reader import read_providers, secret_variables
+from pilothouse_agent.models.entry import read_entry
 
 ADDRESS = "https://models.example/v1"
 LOCAL = ("ollama", "lmstudio", "vllm", "llamacpp")
@@ -30,21 +33,12 @@ def _one(name: str, entry: Any, environment: dict[str, str] | None = None) -> Pr
 
 
 def test_every_preset_is_a_whole_entry() -> None:
-    problems: list[str] = []
-    for name, preset in PRESETS.items():
-        fields = Fields(preset, name, problems)
-        for text in ("format", "baseUrl", "key", "dialectHost"):
-            fields.text(text)
-        for texts in ("baseUrlVariable", "lists"):
-            fields.texts(texts)
-        fields.flag("local")
-        fields.text("hostVariable")
-        fields.text("start")
-        fields.tokens("imageSize")
-        fields.seconds("idleTimeout")
-        fields.object("dialect")
-        fields.end()
-    assert problems == []
+    written = tomllib.loads(
+        files("pilothouse_agent.models.choosing").joinpath("presets.toml").read_text("utf-8")
+    )
+    assert {name: read_entry(Preset, entry, name) for name, entry in written.items()} == {
+        name: (preset, []) for name, preset in PRESETS.items()
+    }
     configs, complaints = read_providers({}, {})
     assert (list(configs), complaints) == (list(PRESETS), [])
 
@@ -70,7 +64,9 @@ def test_the_presets_are_as_documented() -> None:
 
 
 def test_every_field_of_the_dialect_can_be_set_by_its_name() -> None:
-    wanted = ChatDialect("max_completion_tokens", "developer", alternating=True, nine_letter_ids=True)
+    wanted = ChatDialect(
+        token_field="max_completion_tokens", system_role="developer", alternating=True, nine_letter_ids=True
+    )
     spelt = {
         "tokenField": "max_completion_tokens",
         "systemRole": "developer",
@@ -108,7 +104,9 @@ def test_a_new_provider_is_what_its_entry_says() -> None:
         connect=3.0,
         idle=900.0,
         models={
-            "m": ModelEntry(8192, None, images=False, input_price=Decimal("0.1"), output_price=Decimal(2))
+            "m": ModelEntry(
+                context_window=8192, images=False, input_price=Decimal("0.1"), output_price=Decimal(2)
+            )
         },
     )
 

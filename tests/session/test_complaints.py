@@ -8,7 +8,8 @@ from pilothouse_agent.kernel.json_types import JsonValue
 from pilothouse_agent.permissions.layers import Layer, PermissionSource
 from pilothouse_agent.settings.complaints import complaints
 from pilothouse_agent.settings.keys import from_environment, parse_assignment
-from pilothouse_agent.settings.settings import Settings, merged
+from pilothouse_agent.settings.layered import merged, with_values
+from pilothouse_agent.settings.settings import Settings
 
 ADDRESS = "http://127.0.0.1:9/v1"
 
@@ -56,7 +57,7 @@ def test_what_can_be_used_has_no_complaint() -> None:
 
 @pytest.mark.covers("R251")
 def test_what_a_layer_below_has_said_counts_and_its_faults_are_not_told_again() -> None:
-    below, _ = Settings().with_values({"providers": {"mine": {"baseUrl": ADDRESS}, "other": {}}})
+    below, _ = with_values(Settings(), {"providers": {"mine": {"baseUrl": ADDRESS}, "other": {}}})
 
     assert complaints({"providers.mine.format": "openai-chat"}, layer=Layer.COMMAND_LINE, over=below) == []
 
@@ -76,7 +77,7 @@ def test_what_a_layer_below_has_said_counts_and_its_faults_are_not_told_again() 
     ],
 )
 def test_a_dotted_key_reaches_into_the_providers(name: str, value: JsonValue, meant: JsonValue) -> None:
-    assert Settings().with_values({name: value}) == (Settings(providers={**meant}), [])  # pyright: ignore[reportGeneralTypeIssues]
+    assert with_values(Settings(), {name: value}) == (Settings(providers={**meant}), [])  # pyright: ignore[reportGeneralTypeIssues]
 
 
 @pytest.mark.covers("R251")
@@ -86,7 +87,7 @@ def test_a_pattern_of_permissions_may_hold_dots() -> None:
         'permissions.commands."git push *"': "ask",
         "permissions": {"tools": {"bash": "ask"}},
     }
-    assert Settings().with_values(values) == (
+    assert with_values(Settings(), values) == (
         Settings(
             permissions=(
                 PermissionSource(

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from pilothouse_agent.permissions.layers import Layer
+from pilothouse_agent.settings.layered import merged, with_values
 from pilothouse_agent.settings.places import read_user_settings
-from pilothouse_agent.settings.settings import Settings, merged
+from pilothouse_agent.settings.settings import Settings
 
 ADDRESS = "https://models.example/v1"
 CONFIG = f"""\
@@ -36,7 +37,7 @@ def _home(tmp_path: Path, mode: int) -> dict[str, str]:
 
 def test_a_file_of_the_users_own_may_hold_keys(tmp_path: Path) -> None:
     values, problems = read_user_settings(_home(tmp_path, 0o600))
-    settings, wrong = Settings().with_values(values)
+    settings, wrong = with_values(Settings(), values)
     assert (problems, wrong) == ([], [])
     assert settings.providers == {
         "a": {"baseUrl": ADDRESS, "key": "SENTINEL-1"},
@@ -114,4 +115,4 @@ def test_providers_that_are_no_object_are_reported_by_the_settings(providers: st
     file.write_text(f"providers = {providers}\n", encoding="utf-8")
     values, problems = read_user_settings({"PILOTHOUSE_HOME": str(tmp_path)})
     assert problems == []
-    assert Settings().with_values(values)[1][0].startswith("providers: expected an object, got ")
+    assert with_values(Settings(), values)[1][0].startswith("providers: expected an object, got ")

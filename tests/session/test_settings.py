@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from pilothouse_agent.kernel.json_types import JsonValue
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.layers import Layer, PermissionSource
-from pilothouse_agent.settings.keys import KEYS, from_environment, load_file, parse_assignment
-from pilothouse_agent.settings.settings import Settings, merged
+from pilothouse_agent.settings.keys import KEYS, from_environment, parse_assignment
+from pilothouse_agent.settings.layered import merged, with_values
+from pilothouse_agent.settings.settings import Settings
+from pilothouse_agent.settings.toml_file import load_file
 
 DEFAULTS = {
     "model": None,
@@ -63,24 +65,24 @@ def test_dotted_and_nested_keys_mean_the_same() -> None:
         "retry": {"baseDelay": 0.5},
     }
     expected = Settings(run_max_turns=5, queue_steering="all", retry_base_delay=0.5)
-    assert Settings().with_values(dotted) == (expected, [])
-    assert Settings().with_values(nested) == (expected, [])
+    assert with_values(Settings(), dotted) == (expected, [])
+    assert with_values(Settings(), nested) == (expected, [])
 
 
 def test_a_section_for_models_can_name_the_model_too() -> None:
-    changed = Settings().with_values({"model": {"id": "openai/x", "idleTimeout": 9}})
+    changed = with_values(Settings(), {"model": {"id": "openai/x", "idleTimeout": 9}})
     assert changed == (Settings(model="openai/x", model_idle_timeout=9), [])
 
 
 def test_values_get_their_types() -> None:
-    changed, problems = Settings().with_values({"mode": "edits", "run.maxTurns": 5.0, "tools.grace": 1})
+    changed, problems = with_values(Settings(), {"mode": "edits", "run.maxTurns": 5.0, "tools.grace": 1})
     assert problems == []
     assert (changed.mode, changed.run_max_turns, changed.tools_grace) == (ApprovalMode.EDITS, 5, 1.0)
     assert [type(v) for v in (changed.run_max_turns, changed.tools_grace)] == [int, float]
 
 
 def test_null_counts_as_absent() -> None:
-    assert Settings().with_values({"run": None, "model": None, "tools": {"grace": None}}) == (Settings(), [])
+    assert with_values(Settings(), {"run": None, "model": None, "tools": {"grace": None}}) == (Settings(), [])
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ def test_null_counts_as_absent() -> None:
 def test_a_value_that_cannot_be_taken_is_reported_and_the_old_one_stays(
     name: str, value: JsonValue, problem: str
 ) -> None:
-    changed, problems = Settings().with_values({name: value, "run.resumes": 7})
+    changed, problems = with_values(Settings(), {name: value, "run.resumes": 7})
     assert (changed, problems) == (Settings(run_resumes=7), [f"{name}: {problem}"])
 
 
@@ -135,7 +137,7 @@ _JSON = st.recursive(
 @given(values=st.dictionaries(st.sampled_from([*KEYS, "run", "model", "x"]) | st.text(), _JSON))
 @settings(max_examples=60, deadline=None)
 def test_nothing_in_the_values_stops_anything(values: dict[str, JsonValue]) -> None:
-    changed, problems = Settings().with_values(values)
+    changed, problems = with_values(Settings(), values)
     assert changed.run_max_turns >= 1
     assert all(0 < getattr(changed, KEYS[name].field) < math.inf for name in KEYS if name.endswith("Timeout"))
     assert all(problem.endswith((".", "?")) for problem in problems)
@@ -228,7 +230,7 @@ def test_no_workspace_may_say_what_is_trusted(layer: Layer) -> None:
 
 @pytest.mark.parametrize("value", ["/a", ["a"], ["/a", 5], ["./a"], {"/a": True}])
 def test_only_whole_paths_can_be_trusted(value: JsonValue) -> None:
-    result, (problem,) = Settings().with_values({"trust.folders": value})
+    result, (problem,) = with_values(Settings(), {"trust.folders": value})
     assert result == Settings()
     assert problem.startswith("trust.folders: expected a list of absolute paths of folders, got ")
 
@@ -306,7 +308,7 @@ def test_a_file_is_read_as_toml_with_its_own_spelling(tmp_path: Path) -> None:
     )
     values, problems = load_file(file)
     assert problems == []
-    assert Settings().with_values(values) == (
+    assert with_values(Settings(), values) == (
         Settings(
             model="a/b",
             thinking="high",

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from pilothouse_agent.permissions.deny_list import forbidden
 from pilothouse_agent.permissions.finding import ALLOWED, Finding, visible
+from pilothouse_agent.permissions.layers import Access
 from pilothouse_agent.permissions.path_judge import PathJudge
 from pilothouse_agent.permissions.read_only import is_read_only, is_read_only_command
-from pilothouse_agent.permissions.rules import Access, Rules
+from pilothouse_agent.permissions.rules import Rules
 from pilothouse_agent.permissions.shell.commands import CommandLine, Part, analyse, is_inert
 from pilothouse_agent.permissions.shell.paths import absolute_path, named_paths
 from pilothouse_agent.permissions.shell.script import Assignment, Redirect, SimpleCommand

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pilothouse_agent.permissions.rules import Effect, Ruling
+from pilothouse_agent.permissions.layers import Effect
+from pilothouse_agent.permissions.rules import Ruling
 
 __all__ = ["ALLOWED", "Finding", "visible"]
 

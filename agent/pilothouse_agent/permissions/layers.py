@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Literal
 
 from pilothouse_agent.kernel.json_types import JsonObject
 
-__all__ = ["Layer", "PermissionSource"]
+__all__ = ["Access", "Effect", "Layer", "PermissionEntries", "PermissionSource"]
+
+Effect = Literal["allow", "ask", "deny"]
+Access = Literal["read", "write"]
 
 
 class Layer(IntEnum):
@@ -29,12 +33,24 @@ class Layer(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PermissionSource:
-    """The `permissions` object of one layer.
+class PermissionEntries:
+    """What the setting `permissions` may hold."""
 
-    `tools` maps names, `commands` and `paths` map patterns to `allow`, `ask` or `deny`; a path's value may
-    be `{"read": ..., "write": ...}`. `readOnlyCommands` is `allow` or `ask`.
-    """
+    tools: dict[str, Effect] = field(default_factory=dict[str, Effect])
+    """By name, or by a pattern with `*`."""
+    commands: dict[str, Effect] = field(default_factory=dict[str, Effect])
+    """By the words that a command begins with."""
+    paths: dict[str, Effect | dict[Access, Effect]] = field(
+        default_factory=dict[str, Effect | dict[Access, Effect]]
+    )
+    """By patterns as in ignore files."""
+    readOnlyCommands: Literal["allow", "ask"] = "ask"  # noqa: N815
+    """Whether commands that change nothing run without a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionSource:
+    """The `permissions` object of one layer: `PermissionEntries`, as far as whoever wrote it got it right."""
 
     layer: Layer
     config: JsonObject

@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 
 from pilothouse_agent.permissions.finding import ALLOWED, Finding, visible
+from pilothouse_agent.permissions.layers import Access
 from pilothouse_agent.permissions.protected import PROTECTED_GLOBS, protection_of
-from pilothouse_agent.permissions.rules import Access, Rules
+from pilothouse_agent.permissions.rules import Rules
 
 __all__ = ["PathJudge"]
 

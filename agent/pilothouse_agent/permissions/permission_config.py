@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from pilothouse_agent.kernel.json_types import JsonValue
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.command_patterns import CommandPattern
-from pilothouse_agent.permissions.layers import Layer, PermissionSource
+from pilothouse_agent.permissions.layers import Access, Effect, Layer, PermissionEntries, PermissionSource
 from pilothouse_agent.permissions.path_patterns import compile_pattern
 from pilothouse_agent.permissions.pipeline import Pipeline
-from pilothouse_agent.permissions.rules import Access, CommandRule, Effect, PathRule, Rule, Rules, ToolRule
+from pilothouse_agent.permissions.rules import CommandRule, PathRule, Rule, Rules, ToolRule
 from pilothouse_agent.permissions.suggestions import did_you_mean
 
 __all__ = ["pipeline_from"]
 
-_SECTIONS = ("tools", "commands", "paths", "readOnlyCommands")
+_SECTIONS = tuple(section.name for section in fields(PermissionEntries))
 _LONGEST_TOOL = 200
 _EFFECTS: dict[str, Effect] = {"allow": "allow", "ask": "ask", "deny": "deny"}
 _ACCESS: dict[str, frozenset[Access]] = {

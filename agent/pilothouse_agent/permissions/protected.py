@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from pilothouse_agent.permissions.layers import Access
 from pilothouse_agent.permissions.path_patterns import compile_pattern
-from pilothouse_agent.permissions.rules import Access
 
 __all__ = ["PROTECTED_GLOBS", "Protected", "protection_of"]
 

@@ -6,18 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from pilothouse_agent.permissions.command_patterns import CommandPattern, Match
-from pilothouse_agent.permissions.layers import Layer
+from pilothouse_agent.permissions.layers import Access, Effect, Layer
 
 if TYPE_CHECKING:
     from pilothouse_agent.permissions.shell.script import SimpleCommand
 
-__all__ = ["Access", "CommandRule", "Effect", "PathRule", "Rule", "Rules", "Ruling", "ToolRule"]
-
-Effect = Literal["allow", "ask", "deny"]
-Access = Literal["read", "write"]
+__all__ = ["CommandRule", "PathRule", "Rule", "Rules", "Ruling", "ToolRule"]
 
 
 @dataclass(frozen=True, slots=True)

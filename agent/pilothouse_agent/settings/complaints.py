@@ -8,6 +8,7 @@ from pilothouse_agent.kernel.json_types import JsonValue
 from pilothouse_agent.models.choosing.provider_reader import read_providers
 from pilothouse_agent.permissions.layers import Layer
 from pilothouse_agent.permissions.permission_config import pipeline_from
+from pilothouse_agent.settings.layered import with_values
 from pilothouse_agent.settings.settings import Settings
 from pilothouse_agent.settings.tool_names import OPTIONAL_TOOL_NAMES, TOOL_NAMES
 
@@ -27,7 +28,7 @@ def complaints(
     variables that the values name are looked up.
     """
     before = over or Settings()
-    settings, wrong = before.with_values(values, layer=layer)
+    settings, wrong = with_values(before, values, layer=layer)
     old = {*_of_objects(before, environment or {})}
     return [*wrong, *(each for each in _of_objects(settings, environment or {}) if each not in old)]
 

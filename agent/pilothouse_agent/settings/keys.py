@@ -1,28 +1,28 @@
-"""The keys of the settings: what each may hold, and how files, environment and options spell it."""
+"""The keys of the settings: how files, environment and options spell them and their values."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeGuard, get_args
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, get_type_hints
 
-from pilothouse_agent.files.declared import declared
+from pydantic import TypeAdapter, ValidationError
+
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
-from pilothouse_agent.kernel.request import ThinkingLevel
-from pilothouse_agent.permissions.approval_mode import ApprovalMode
+from pilothouse_agent.models.setting_types import expected
 from pilothouse_agent.permissions.suggestions import did_you_mean
 from pilothouse_agent.settings.dotted_keys import merged_objects, nested, parts_below
+from pilothouse_agent.settings.settings import Settings
 
 __all__ = [
     "KEYS",
     "Key",
+    "adapter",
     "flattened",
     "from_environment",
-    "load_file",
     "parse_assignment",
     "read_value",
     "unknown_key",
@@ -31,22 +31,17 @@ __all__ = [
 _ENVIRONMENT_PREFIX = "PILOTHOUSE_SET_"
 _MODEL_VARIABLE = "PILOTHOUSE_MODEL"
 _LONGEST_SHOWN = 40
-_LARGEST = 10**9
+_LARGEST_SHOWN = 10**9
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
     name: str
     """Dotted."""
-    read: Callable[[JsonValue], Any]
-    """The typed value. Raises `ValueError` with what was expected."""
-    textual: bool = False
+    field: str
+    """Its name in `Settings`: `run_max_turns` for `run.maxTurns`."""
+    textual: bool
     """It holds a text, which is taken as it is; in environment and options all others are JSON."""
-
-    @property
-    def field(self) -> str:
-        """Its name in `Settings`: `run_max_turns` for `run.maxTurns`."""
-        return re.sub(r"\.|(?=[A-Z])", "_", self.name).lower()
 
     @property
     def variable(self) -> str:
@@ -54,116 +49,39 @@ class Key:
         return self.name.replace(".", "_").upper()
 
 
-def _whole(minimum: int) -> Callable[[JsonValue], int]:
-    def read(value: JsonValue) -> int:
-        # Editors that know only one kind of number send 5.0 for 5.
-        if not _is_number(value) or not minimum <= value <= _LARGEST or value != int(value):
-            raise ValueError(f"expected a whole number, {minimum} or more")
-        return int(value)
-
-    return read
+def _dotted(field: str) -> str:
+    section, dot, name = field.replace("_", ".", 1).partition(".")
+    return section + dot + re.sub("_(.)", lambda found: found[1].upper(), name)
 
 
-def _seconds(value: JsonValue) -> float:
-    if not _is_number(value) or not 0 < value <= _LARGEST:
-        raise ValueError("expected a time in seconds, more than 0")
-    return float(value)
-
-
-def _flag(value: JsonValue) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("expected true or false")
-    return value
-
-
-def _is_number(value: JsonValue) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _choice(*words: str) -> Callable[[JsonValue], str]:
-    def read(value: JsonValue) -> str:
-        if value not in words:
-            raise ValueError(f"expected one of {', '.join(words)}")
-        return str(value)
-
-    return read
-
-
-def _mode(value: JsonValue) -> ApprovalMode:
-    return ApprovalMode(_choice(*ApprovalMode)(value))
-
-
-def _model(value: JsonValue) -> str:
-    if not isinstance(value, str) or not value.partition("/")[2] or value.startswith("/"):
-        raise ValueError("expected a model as provider/model")
-    return value
-
-
-def _encodings(value: JsonValue) -> JsonObject:
-    """A copy, in which the last one that fits counts."""
-    for glob, name in _object(value).items():
-        if not isinstance(name, str) or declared(name, "") is None:
-            raise ValueError(f"expected the name of an encoding such as cp1252 for {glob[:_LONGEST_SHOWN]!r}")
-    return _object(value)
-
-
-def _object(value: JsonValue) -> JsonObject:
-    if not isinstance(value, dict):
-        raise ValueError("expected an object")
-    return value
-
-
-def _folders(value: JsonValue) -> tuple[str, ...]:
-    folders = [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-    if not isinstance(value, list) or len(folders) != len(value) or not all(map(os.path.isabs, folders)):
-        raise ValueError("expected a list of absolute paths of folders")
-    return tuple(folders)
-
-
-_KEYS = (
-    Key("model", _model, textual=True),
-    Key("thinking", _choice(*get_args(ThinkingLevel)), textual=True),
-    Key("mode", _mode, textual=True),
-    Key("run.maxTurns", _whole(1)),
-    Key("run.guardBlocks", _whole(0)),
-    Key("run.resumes", _whole(0)),
-    Key("retry.attempts", _whole(0)),
-    Key("retry.baseDelay", _seconds),
-    Key("retry.maxDelay", _seconds),
-    Key("retry.maxRetryAfter", _seconds),
-    Key("model.connectTimeout", _seconds),
-    Key("model.idleTimeout", _seconds),
-    Key("tools.parallel", _whole(1)),
-    Key("tools.grace", _seconds),
-    Key("tools.writeLimit", _seconds),
-    Key("tools.bashTimeout", _seconds),
-    Key("tools.outputLines", _whole(1)),
-    Key("tools.outputBytes", _whole(1)),
-    Key("tools.schemasInPrompt", _flag),
-    Key("events.listenerLimit", _seconds),
-    Key("queue.steering", _choice("one", "all"), textual=True),
-    Key("queue.followUp", _choice("one", "all"), textual=True),
-    Key("edits.closedFiles", _choice("auto", "editor", "disk"), textual=True),
-    Key("files.encodings", _encodings),
-    Key("approvals.dialog", _choice("auto", "never", "quiet"), textual=True),
-    Key("trust.folders", _folders),
-    Key("providers", _object),
-    Key("permissions", _object),
-    Key("hooks", _object),
-)
-KEYS: Mapping[str, Key] = {key.name: key for key in _KEYS}
-_OBJECTS = frozenset(key.name for key in _KEYS if key.read is _object)
+KEYS: Mapping[str, Key] = {
+    (name := _dotted(field.name)): Key(name, field.name, name == "model" or isinstance(field.default, str))
+    for field in fields(Settings)
+}
+_OBJECTS = frozenset({"providers", "permissions", "hooks"})
 _SECTIONS = frozenset(name.partition(".")[0] for name in KEYS if "." in name)
 _MODEL_IN_SECTION = "model.id"
 """A file that has a section `model` cannot have a key `model` as well."""
 
 
 def read_value(key: Key, value: JsonValue) -> Any:
-    """Raises `ValueError` with a sentence."""
+    """As `Settings` has it. Raises `ValueError` with a sentence."""
     try:
-        return key.read(value)
-    except ValueError as error:
-        raise ValueError(f"{error}, got {_shown(value)}.") from None
+        return adapter(key).validate_python(value)
+    except ValidationError as error:
+        (fault, *_) = error.errors(include_url=False, include_input=False)
+        raise ValueError(f"expected {expected(fault)}, got {_shown(value)}.") from None
+
+
+@cache
+def adapter(key: Key) -> TypeAdapter[Any]:
+    """Of its type; to make them all at the start would take a while."""
+    return TypeAdapter(_types()[key.field])
+
+
+@cache
+def _types() -> dict[str, Any]:
+    return get_type_hints(Settings, include_extras=True)
 
 
 def flattened(values: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
@@ -200,7 +118,7 @@ def unknown_key(name: str) -> str:
 
 def from_environment(environment: Mapping[str, str]) -> tuple[JsonObject, list[str]]:
     """The values of `PILOTHOUSE_SET_...` and `PILOTHOUSE_MODEL`, and a sentence for each name not known."""
-    by_variable = {key.variable: key.name for key in _KEYS}
+    by_variable = {key.variable: key.name for key in KEYS.values()}
     values: JsonObject = {}
     problems: list[str] = []
     if environment.get(_MODEL_VARIABLE):
@@ -243,24 +161,6 @@ def parse_assignment(text: str) -> tuple[str, JsonValue]:
     return name, value
 
 
-def load_file(path: str | Path) -> tuple[JsonObject, list[str]]:
-    """The values of a TOML file, and what kept them from being read. A missing file has none. Blocks."""
-    import tomllib
-
-    try:
-        # Notepad and PowerShell write a mark that TOML does not know.
-        text = Path(path).read_text(encoding="utf-8-sig")
-        return {name: _as_json(value) for name, value in tomllib.loads(text).items()}, []
-    except FileNotFoundError:
-        return {}, []
-    except OSError as error:
-        return {}, [f"{path} could not be read: {error.strerror}."]
-    except UnicodeDecodeError:
-        return {}, [f"{path} is not UTF-8 text, so none of its settings count."]
-    except (ValueError, RecursionError) as error:
-        return {}, [f"{path} is not valid TOML, so none of its settings count: {error}."]
-
-
 def _without_alias(name: str) -> str:
     return "model" if name == _MODEL_IN_SECTION else name
 
@@ -276,19 +176,11 @@ def _json_or_text(text: str) -> JsonValue:
         return text
 
 
-def _as_json(value: Any) -> JsonValue:
-    if isinstance(value, dict):
-        return {str(name): _as_json(inner) for name, inner in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    if isinstance(value, list):
-        return [_as_json(inner) for inner in value]  # pyright: ignore[reportUnknownVariableType]
-    return value if isinstance(value, bool | int | float | str) else str(value)
-
-
 def _shown(value: JsonValue) -> str:
     """Short, and without what an object may hold: there may be a key in it."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
-    if isinstance(value, int) and abs(value) > _LARGEST:
+    if isinstance(value, int) and abs(value) > _LARGEST_SHOWN:
         return "a huge number"
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"

@@ -8,8 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from pilothouse_agent.kernel.json_types import JsonObject
-from pilothouse_agent.settings.keys import load_file
 from pilothouse_agent.settings.provider_entries import without_exposed_keys
+from pilothouse_agent.settings.toml_file import load_file
 
 __all__ = [
     "changes_file",

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
-from pilothouse_agent.models.choosing.provider_config import is_variable
+from pilothouse_agent.models.choosing.provider_entry import is_variable
 from pilothouse_agent.permissions.layers import Layer
 from pilothouse_agent.settings.dotted_keys import merged_objects
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.permissions.layers import Layer
 from pilothouse_agent.settings.keys import flattened, from_environment
-from pilothouse_agent.settings.settings import Settings, merged
+from pilothouse_agent.settings.layered import merged
+from pilothouse_agent.settings.settings import Settings
 from pilothouse_server.client.handshake import Client
 from pilothouse_server.wire.client_name import CLIENT_NAME
 

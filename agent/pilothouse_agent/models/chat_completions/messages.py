@@ -82,7 +82,11 @@ class _Writer:
     def _signed(self, wire: JsonObject) -> bytes:
         """With the words that Google has for calls of other models in the place of a signature."""
         calls = wire.get("tool_calls")
-        if self._dialect.schema == "full" or not isinstance(calls, list) or not isinstance(calls[0], dict):
+        if (
+            self._dialect.tool_schema == "full"
+            or not isinstance(calls, list)
+            or not isinstance(calls[0], dict)
+        ):
             return b""
         return packed({**wire, "tool_calls": [{**calls[0], "extra_content": _UNSIGNED}, *calls[1:]]})
 

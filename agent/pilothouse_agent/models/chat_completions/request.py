@@ -153,7 +153,7 @@ class ChatRequests:
         return encode({"role": self._dialect.system_role, "content": text})
 
     def _tools_json(self, tools: tuple[ToolSpec, ...]) -> bytes:
-        schema = reduced_schema if self._dialect.schema == "reduced" else object_schema
+        schema = reduced_schema if self._dialect.tool_schema == "reduced" else object_schema
         functions: list[JsonValue] = [
             {
                 "type": "function",

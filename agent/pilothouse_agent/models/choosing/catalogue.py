@@ -15,7 +15,8 @@ from pilothouse_agent.kernel.messages import Usage
 from pilothouse_agent.kernel.request import ImageLimits, ModelLimits
 from pilothouse_agent.models.choosing.families import converses, family_of
 from pilothouse_agent.models.choosing.price_data import Listed, PriceData, Prices, load_price_data
-from pilothouse_agent.models.choosing.provider_config import ModelEntry, ProviderConfig
+from pilothouse_agent.models.choosing.provider_config import ProviderConfig
+from pilothouse_agent.models.choosing.provider_entry import ModelEntry
 from pilothouse_agent.models.model_traits import ModelTraits
 
 __all__ = ["Catalogue", "ModelFacts"]

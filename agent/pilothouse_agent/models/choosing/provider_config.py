@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
-from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from pilothouse_agent.models.chat_completions.dialect import ChatDialect
+from pilothouse_agent.models.choosing.provider_entry import ModelEntry, WireFormat
 from pilothouse_agent.models.http.loopback import is_loopback
 
-__all__ = ["FORMATS", "ModelEntry", "ProviderConfig", "WireFormat", "host_of", "is_variable"]
-
-WireFormat: TypeAlias = Literal["openai", "openai-chat", "anthropic"]
-FORMATS: tuple[WireFormat, ...] = ("openai", "openai-chat", "anthropic")
-
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class ModelEntry:
-    """What the user says of a model; None: nothing. Prices in US dollars for a million tokens."""
-
-    context_window: int | None = None
-    max_output: int | None = None
-    images: bool | None = None
-    thinking: bool | None = None
-    input_price: Decimal | None = None
-    output_price: Decimal | None = None
-    cache_read_price: Decimal | None = None
-    cache_write_price: Decimal | None = None
+__all__ = ["ProviderConfig", "host_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +55,3 @@ def host_of(address: str) -> str | None:
         return urlsplit(address).hostname
     except ValueError:
         return None
-
-
-def is_variable(text: str) -> bool:
-    """Whether a text names an environment variable, such as `OPENAI_API_KEY`; keys never look like that."""
-    return _VARIABLE.match(text) is not None
