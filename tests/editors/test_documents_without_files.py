@@ -1,4 +1,4 @@
-"""Unnamed buffers and cells of notebooks are read and changed by their URI, and nowhere else."""
+"""Unnamed buffers and cells of notebooks are read and changed by their URI, others are only read by it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse_agent.kernel.tooling import InvalidArguments
 from support.fake_editor import Editing, editing
 from support.file_tools import FileTools
 
@@ -67,6 +68,74 @@ async def test_a_notebook_whose_cells_are_open_is_left_to_them(
     )
     assert refusals == [refusal] * 5
     assert notebook.read_text(encoding="utf-8") == "{}\n"
+
+
+FOREIGN = [
+    'git:/ws/a.py?{"path":"/ws/a.py","ref":"HEAD"}',
+    "git:/ws/a%20b.py?ref",
+    "jdt://contents/rt.jar/java.lang/String.class?=ws/rt.jar%3Cjava.lang(String.class",
+    f"jdt://contents/{'long' * 500}.class",
+    "fugitive:///ws/.git//0/a.py",
+    "output:tasks",
+    "vscode-remote://ssh-remote%2Bhost/ws/a.py",
+    "zipfile:/ws/a.zip::../../etc/passwd",
+    "file://elsewhere/ws/a.py",
+    "file:///ws/a.py?version=1",
+]
+
+
+async def _not_taken(tools: FileTools, name: str, **arguments: str) -> str:
+    with pytest.raises(InvalidArguments) as refused:
+        await tools.bind(name, **arguments)
+    return str(refused.value)
+
+
+@pytest.mark.covers("R213")
+@pytest.mark.parametrize("uri", FOREIGN)
+async def test_a_document_of_another_scheme_is_read_and_never_changed(
+    beside: Editing, tools: FileTools, folder: Path, uri: str
+) -> None:
+    buffer = beside.editor.open("", uri=uri, text="one\ntwo\n")
+    beside.editor.save(buffer)
+    read = await tools.read(uri)
+    refusals = [
+        await _not_taken(tools, "edit_file", path=uri, old_text="two", new_text="2"),
+        await _not_taken(tools, "write_file", path=uri, content="all new\n"),
+        await _not_taken(tools, "delete_file", path=uri),
+        await _not_taken(tools, "move_file", path=uri, new_path="a.py"),
+    ]
+
+    told = (
+        f"path: {uri} is a document in the editor that is not a file here, and can only be read. Change the "
+        "file that it was made from, or write a file of your own"
+    )
+    assert read == (
+        f"[{uri}, lines 1-2 of 2]\none\ntwo\n"
+        "[This is a document in the editor that is not a file here. It can only be read.]"
+    )
+    assert refusals == [told] * 4
+    assert (buffer.text, list(folder.iterdir())) == ("one\ntwo\n", [])
+
+
+@pytest.mark.covers("R213")
+async def test_a_document_of_another_scheme_is_found_in_another_spelling(
+    beside: Editing, tools: FileTools
+) -> None:
+    beside.editor.open("", uri="git:/ws/caf%C3%A9%20b.py", text="one\n")
+
+    assert "one\n" in await tools.read("git:/ws/café b.py")
+
+
+@pytest.mark.covers("R213")
+async def test_nothing_but_an_open_document_is_taken_for_one(
+    beside: Editing, tools: FileTools, folder: Path
+) -> None:
+    closed = beside.editor.open("", uri="output:tasks", text="one\n")
+    beside.editor.close(closed)
+    await tools.write("output:tasks", "mine\n")
+
+    assert "does not exist" in await tools.refused("read_file", path="jdt://contents/A.class")
+    assert (folder / "output:tasks").read_text(encoding="utf-8") == "mine\n"
 
 
 @pytest.mark.covers("R262")

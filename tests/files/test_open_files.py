@@ -31,6 +31,9 @@ class Buffers:
     async def read(self, path: str) -> FileText:
         return FileText(path, self.texts[path], "utf-8")
 
+    def foreign(self, uri: str) -> str | None:
+        return None
+
     def encoding(self, path: str) -> str | None:
         return None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pilothouse_agent.files.workspace import Workspace
+from pilothouse_agent.kernel.foreign_documents import path_for_uri
 from pilothouse_agent.kernel.questions import PermissionRequest
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.pipeline import Pipeline
@@ -48,6 +49,28 @@ async def test_writing_through_a_link_out_of_the_workspace_asks_even_where_edits
         f"`{shared}` is outside the workspace.",
         "high",
     )
+
+
+@pytest.mark.covers("R213")
+@pytest.mark.parametrize("mode", [ApprovalMode.ASK, ApprovalMode.EDITS])
+def test_reading_what_the_editor_shows_of_another_scheme_asks(mode: ApprovalMode) -> None:
+    made = pipeline({"tools": {"read_file": "allow"}}, mode=mode)
+    question = made.judge(touching("read_file", "read", reads=path_for_uri("git:/home/me/project/a.py?ref")))
+
+    assert (question.decision, question.reason, question.risk, question.options[1].scope) == (
+        "ask",
+        "`git:/home/me/project/a.py?ref` is a document in the editor that is not a file.",
+        "high",
+        "read_file with exactly these paths: git:/home/me/project/a.py?ref",
+    )
+
+
+@pytest.mark.covers("R213", "P1")
+def test_an_old_version_of_a_forbidden_file_is_forbidden() -> None:
+    made = pipeline({"paths": {"*.pem": "deny"}}, mode=ApprovalMode.ALL)
+    shown = path_for_uri("git:/home/me/project/key%2Epem?ref")
+
+    assert made.judge(touching("read_file", "read", reads=shown)).decision == "deny"
 
 
 @pytest.mark.covers("R061")

@@ -95,12 +95,14 @@ async def test_diagnostics_have_lines_from_1_and_what_is_none_is_left_out(docume
 
 
 async def test_open_files_are_listed_with_what_is_unsaved_but_not_the_chat(documents: Documents) -> None:
-    for uri in ("file:///w/b.py", "file:///elsewhere/c.py", "file:///w/.pilothouse/chat.md", "untitled:U"):
+    files = ("file:///w/b.py", "file:///elsewhere/c.py", "file:///w/.pilothouse/chat.md")
+    for uri in (*files, "untitled:U", "git:/w/b.py"):
         documents.did_open(opening(uri, "text"))
     documents.did_save(saving("file:///w/b.py"))
 
     assert prompt_note(None, documents, "/w") == (
-        f"{HEAD}Open files:\n- /elsewhere/c.py (unsaved)\n- b.py\n- untitled:U (unsaved)"
+        f"{HEAD}Open files:\n- /elsewhere/c.py (unsaved)\n- b.py\n- git:/w/b.py (can only be read)\n"
+        "- untitled:U (unsaved)"
     )
 
 

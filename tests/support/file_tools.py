@@ -40,6 +40,8 @@ class FileTools:
         self.workspace = Workspace(folders)
         self.queue = queue if queue is not None else WriteQueue()
         held = open_files(self.workspace) if open_files is not None else None
+        if held is not None:
+            self.workspace.foreign = held.foreign
         self.files = DiskFiles(self.queue, display=self.workspace.display, open_files=held)
         kinds = (ReadFileTool, WriteFileTool, EditFileTool, MoveFileTool, DeleteFileTool)
         self.all: list[Tool] = [kind(self.workspace, self.files) for kind in kinds]

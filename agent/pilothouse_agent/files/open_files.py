@@ -49,6 +49,13 @@ class OpenFiles(Protocol):
         """The text of an open file as the user sees it; its `note` says why an edit would be refused."""
         ...
 
+    def foreign(self, uri: str) -> str | None:
+        """The path that stands for an open document that is no file and can only be read; from any thread.
+
+        None: there is none of this URI.
+        """
+        ...
+
     def encoding(self, path: str) -> str | None:
         """What the editor says it has read an open file as, in its own spelling; from any thread.
 

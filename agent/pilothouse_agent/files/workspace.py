@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from pilothouse_agent.files.spelling import real_path
 from pilothouse_agent.files.uris import uri_to_path
+from pilothouse_agent.kernel.foreign_documents import uri_for_path
 from pilothouse_agent.kernel.tooling import ToolError
 
 __all__ = ["Workspace"]
@@ -23,6 +24,8 @@ class Workspace:
         """The first one is the working folder, which never changes."""
         self._given = self.looked_up(folders)
         self.cwd = next(iter(self._given))
+        self.foreign: Callable[[str], str | None] = lambda _: None
+        """The path that stands for an open document that is no file, by its URI; None for all else."""
 
     @staticmethod
     def looked_up(folders: Sequence[str | Path]) -> dict[str, str]:
@@ -55,6 +58,8 @@ class Workspace:
         its path. Raises `ToolError` when it exists in several, listing them, or is not a path of this
         system.
         """
+        if (document := self.foreign(path)) is not None:
+            return document
         path = _plain(path)
         if os.path.isabs(path):
             return os.path.normpath(path)
@@ -87,6 +92,8 @@ class Workspace:
 
     def display(self, path: str) -> str:
         """How a path is shown to the model: short, and accepted back by `resolve` as printed."""
+        if (uri := uri_for_path(path)) is not None:
+            return uri
         for folder in self.folders:
             if _below(path, folder):
                 short = os.path.relpath(path, folder)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from urllib.parse import unquote, urlsplit
 
+from pilothouse_agent.kernel.foreign_documents import uri_for_path
 from pilothouse_agent.permissions.finding import ALLOWED, Finding, visible
 from pilothouse_agent.permissions.layers import Access
 from pilothouse_agent.permissions.protected import PROTECTED_GLOBS, protection_of
@@ -25,6 +27,8 @@ class PathJudge:
 
     def judge(self, tool: str | None, path: str, *access: Access) -> Finding:
         """A rule allowing the tool counts for plain files of the workspace, one for the path everywhere."""
+        if (uri := uri_for_path(path)) is not None:
+            return self._judge_document(tool, uri, access)
         protection = protection_of(self._from_folder(path), access)
         inside = self._folder_of(path) is not None
         ruling = self._rules.for_path(tool, path, access)
@@ -38,6 +42,13 @@ class PathJudge:
         if "write" in access:
             return Finding("ask", f"it changes `{shown}`", plain_change=True)
         return ALLOWED
+
+    def _judge_document(self, tool: str | None, uri: str, access: Sequence[Access]) -> Finding:
+        """It may show a file, such as an old version of one, that a rule forbids."""
+        ruling = self._rules.for_path(tool, _path_in(uri), access)
+        if ruling and ruling.effect == "deny":
+            return Finding.of(ruling)
+        return Finding("ask", f"`{visible(uri)}` is a document in the editor that is not a file", grave=True)
 
     def protects(self, path: str) -> bool:
         """Whether searches have to leave out what this file holds, unless they name the file itself."""
@@ -57,7 +68,7 @@ class PathJudge:
     def display(self, path: str) -> str:
         """Relative to the working folder, which itself is `.`; absolute elsewhere."""
         if self._folder_of(path) != self.cwd:
-            return path
+            return uri_for_path(path) or path
         return self._from_folder(path).lstrip(os.sep) or os.curdir
 
     def _folder_of(self, path: str) -> str | None:
@@ -69,3 +80,10 @@ class PathJudge:
     def _from_folder(self, path: str) -> str:
         folder = self._folder_of(path)
         return path if folder is None else os.sep + path[len(folder) :].lstrip(os.sep)
+
+
+def _path_in(uri: str) -> str:
+    try:
+        return os.path.normpath(unquote(urlsplit(uri).path))
+    except ValueError:
+        return uri

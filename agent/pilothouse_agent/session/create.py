@@ -92,6 +92,8 @@ def create_session(
     journal = ChangeJournal(changes_file(options.environment, options.session_id))
     recorder = RunRecorder(journal, also=extra.changed)
     held = open_files(workspace) if open_files is not None else None
+    if held is not None:
+        workspace.foreign = held.foreign
     encodings = DeclaredEncodings(
         workspace.folders,
         globs={glob: str(name) for glob, name in (settings.files_encodings or {}).items()},

@@ -7,10 +7,11 @@ from urllib.parse import unquote, urlsplit
 
 from pilothouse_agent.files.uris import uri_to_path
 
-__all__ = ["is_nameless", "notebook_of", "path_of", "uri_key"]
+__all__ = ["is_foreign", "is_nameless", "notebook_of", "path_of", "uri_key"]
 
 _CELL = "vscode-notebook-cell"
 _NAMELESS = ("untitled", _CELL)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _DRIVE = re.compile(r"/[A-Za-z]:(?=/|$)")
 
 
@@ -39,6 +40,11 @@ def path_of(uri: str) -> str | None:
 def is_nameless(uri: str) -> bool:
     """Whether it is text of the user's without a file of its own: an unnamed buffer, a cell of a notebook."""
     return uri.partition(":")[0].lower() in _NAMELESS
+
+
+def is_foreign(uri: str) -> bool:
+    """Whether it is shown by the editor but is neither a file of this machine nor text of the user's."""
+    return path_of(uri) is None and not is_nameless(uri) and _SCHEME.match(uri) is not None
 
 
 def notebook_of(uri: str) -> str | None:

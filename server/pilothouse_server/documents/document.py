@@ -138,7 +138,7 @@ class Document:
         if text is not None:
             self._compare(text)
         self.saved = None if self._lost else self.text
-        self.had_file = True
+        self.had_file = self.path is not None
         self._tell("saved")
 
     def lose(self, reason: str) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 from pilothouse_agent.files.file_key import file_key
 from pilothouse_agent.files.same_text import same_text
-from pilothouse_server.client.document_uris import is_nameless, notebook_of, uri_key
+from pilothouse_agent.kernel.foreign_documents import path_for_uri, uri_for_path
+from pilothouse_server.client.document_uris import is_foreign, is_nameless, notebook_of, uri_key
 from pilothouse_server.client.positions import Encoding
 from pilothouse_server.documents.disk_looks import DiskLooks
 from pilothouse_server.documents.document import Document, DocumentEvent, DocumentListener
@@ -50,6 +51,8 @@ class Documents:
         What has no file is found by its URI at the end of the path, as a model's path is understood.
         Links are as they were when looked up last; right after an opening a link may not be yet.
         """
+        if (uri := uri_for_path(real_path)) is not None:
+            return [document] if (document := self.get(uri)) is not None else []
         key = file_key(real_path)
         return [
             document
@@ -57,6 +60,11 @@ class Documents:
             if (document.real_path is not None and file_key(document.real_path) == key)
             or (is_nameless(document.uri) and real_path.endswith("/" + document.uri))
         ]
+
+    def foreign(self, uri: str) -> str | None:
+        """The path that stands for an open document that is neither a file nor nameless. From any thread."""
+        document = self.get(uri) if ":" in uri else None
+        return path_for_uri(document.uri) if document is not None and is_foreign(document.uri) else None
 
     def cells_of(self, real_path: str) -> list[Document]:
         """The open cells of a notebook. From any thread."""

@@ -20,6 +20,7 @@ from pilothouse_agent.files.encodings import DeclaredEncodings
 from pilothouse_agent.files.open_files import PartlyChanged, UnsavedFile
 from pilothouse_agent.files.same_text import same_text
 from pilothouse_agent.kernel.abort import AbortSignal
+from pilothouse_agent.kernel.foreign_documents import uri_for_path
 from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
 from pilothouse_server.client.clients import USUAL, ClientProfile
@@ -41,6 +42,7 @@ _SHOWS_OLD = (
     "The file was changed on disk, and this is the text from before, which the editor still shows. Ask the "
     "user to reload it there; until then it cannot be edited."
 )
+_FOREIGN = "This is a document in the editor that is not a file here. It can only be read."
 _CELLS_NAMED = 30
 _TRIES = 10
 _UNEXPLAINED = 2
@@ -105,7 +107,7 @@ class EditorFiles:
     async def holds(self, path: str) -> bool:
         """With a client that takes no edits only files with unsaved text are held, to be refused."""
         await self._refuse_notebook(path)
-        if self._profile.takes_edits:
+        if self._profile.takes_edits or uri_for_path(path) is not None:
             return bool(await self._documents.locate(path))
         return bool(await self._documents.unsaved(path))
 
@@ -123,6 +125,8 @@ class EditorFiles:
         return replace(_file(path, document.text), note=note)
 
     def _note(self, document: Document, path: str, text: str, place: _Place) -> str:
+        if uri_for_path(path) is not None:
+            return _FOREIGN
         if self._is_overtaken(document, path, text, place):
             return _SHOWS_OLD
         fault = self._fault(path, text, place)
@@ -137,6 +141,9 @@ class EditorFiles:
         except NotText:
             return False
         return not same_text(text, on_disk)
+
+    def foreign(self, uri: str) -> str | None:
+        return self._documents.foreign(uri)
 
     def encoding(self, path: str) -> str | None:
         return self._documents.read_as(path)

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pilothouse_agent.tools.limits import head_of, sendable
 from pilothouse_agent.tools.visible import visible
-from pilothouse_server.client.document_uris import path_of
+from pilothouse_server.client.document_uris import is_foreign, path_of
 from pilothouse_server.client.positions import Encoding, offset_at, position_in
 from pilothouse_server.documents.document import Document
 from pilothouse_server.documents.documents import Documents
@@ -82,7 +82,7 @@ def _diagnostic(diagnostic: dict[str, Any]) -> str | None:
 
 def _open_files(documents: Sequence[Document], cwd: str) -> list[str]:
     lines = sorted(
-        f"- {_shown(document.uri, cwd)}{'' if _is_saved(document) else ' (unsaved)'}"
+        f"- {_shown(document.uri, cwd)}{_state(document)}"
         for document in documents
         if document.path is None or OWN_FOLDER not in PurePath(document.path).parts
     )
@@ -91,8 +91,10 @@ def _open_files(documents: Sequence[Document], cwd: str) -> list[str]:
     return ["Open files:", *lines[:_OPEN_FILES], *more] if lines else []
 
 
-def _is_saved(document: Document) -> bool:
-    return document.doubt is None and document.text == document.saved
+def _state(document: Document) -> str:
+    if is_foreign(document.uri):
+        return " (can only be read)"
+    return "" if document.doubt is None and document.text == document.saved else " (unsaved)"
 
 
 def _shown(uri: str, cwd: str) -> str:

@@ -15,7 +15,7 @@ from pilothouse_agent.kernel.request import ToolSpec
 from pilothouse_agent.kernel.tooling import Footprint, Preview, ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
 from pilothouse_agent.tools.files.file_report import change_result, diff_of_change
-from pilothouse_agent.tools.files.place import Place, locate, planned_text
+from pilothouse_agent.tools.files.place import Place, locate_to_change, planned_text
 from pilothouse_agent.tools.visible import visible
 
 __all__ = ["DeleteFileTool"]
@@ -41,7 +41,7 @@ class DeleteFileTool:
 
     def bind(self, arguments: JsonObject) -> DeleteFileInvocation:
         values = validate(DeleteFileArguments, arguments)
-        return DeleteFileInvocation(self._files, locate(self._workspace, values.path))
+        return DeleteFileInvocation(self._files, locate_to_change(self._workspace, values.path))
 
 
 @dataclass(frozen=True, slots=True)

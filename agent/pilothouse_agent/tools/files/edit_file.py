@@ -18,7 +18,7 @@ from pilothouse_agent.kernel.tooling import FileDiff, Footprint, Hunk, Preview, 
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
 from pilothouse_agent.tools.files.file_report import change_result, count_phrase, excerpts, excerpts_text
 from pilothouse_agent.tools.files.matching import Edit, apply_edits
-from pilothouse_agent.tools.files.place import Place, locate
+from pilothouse_agent.tools.files.place import Place, locate_to_change
 from pilothouse_agent.tools.visible import visible
 
 __all__ = ["EditFileTool"]
@@ -74,7 +74,7 @@ class EditFileTool:
     def bind(self, arguments: JsonObject) -> EditFileInvocation:
         values = validate(EditFileArguments, arguments)
         edits = tuple(Edit(item.old_text, item.new_text, item.replace_all) for item in values.edits)
-        return EditFileInvocation(self._files, locate(self._workspace, values.path), edits)
+        return EditFileInvocation(self._files, locate_to_change(self._workspace, values.path), edits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pilothouse_agent.kernel.request import ToolSpec
 from pilothouse_agent.kernel.tooling import Footprint, Preview, ToolError, ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
 from pilothouse_agent.tools.files.file_report import change_result
-from pilothouse_agent.tools.files.place import Place, locate, planned_text
+from pilothouse_agent.tools.files.place import Place, locate_to_change, planned_text
 from pilothouse_agent.tools.visible import visible
 
 __all__ = ["MoveFileTool"]
@@ -44,8 +44,8 @@ class MoveFileTool:
         values = validate(MoveFileArguments, arguments)
         return MoveFileInvocation(
             self._files,
-            locate(self._workspace, values.path),
-            locate(self._workspace, values.new_path, argument="new_path"),
+            locate_to_change(self._workspace, values.path),
+            locate_to_change(self._workspace, values.new_path, argument="new_path"),
         )
 
 

@@ -10,11 +10,12 @@ from pilothouse_agent.files.folders import missing_folders
 from pilothouse_agent.files.near_names import listed_name, near_path, telling_name
 from pilothouse_agent.files.spelling import line_key, own_path, real_path
 from pilothouse_agent.files.workspace import Workspace
+from pilothouse_agent.kernel.foreign_documents import uri_for_path
 from pilothouse_agent.kernel.ports import PlannedFiles
 from pilothouse_agent.kernel.tooling import InvalidArguments, ToolError, Touch, Violation
 from pilothouse_agent.tools.visible import visible
 
-__all__ = ["Place", "locate", "locate_to_read", "planned_text"]
+__all__ = ["Place", "locate", "locate_to_change", "locate_to_read", "planned_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,18 @@ def locate_to_read(workspace: Workspace, given: str, *, argument: str = "path") 
     return taken, f"There is no {listed_name(given)!r}; this is the only one that looks like it: " + (
         f"{telling_name(taken.shown)}."
     )
+
+
+def locate_to_change(workspace: Workspace, given: str, *, argument: str = "path") -> Place:
+    """As `locate`; raises for what can only be read, too."""
+    place = locate(workspace, given, argument=argument)
+    if uri_for_path(place.path) is None:
+        return place
+    told = (
+        f"{visible(place.shown)} is a document in the editor that is not a file here, and can only be read. "
+        "Change the file that it was made from, or write a file of your own"
+    )
+    raise InvalidArguments((Violation(argument, told),))
 
 
 def locate(workspace: Workspace, given: str, *, argument: str = "path") -> Place:

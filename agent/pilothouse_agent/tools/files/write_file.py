@@ -22,7 +22,7 @@ from pilothouse_agent.tools.files.file_report import (
     count_phrase,
     diff_of_change,
 )
-from pilothouse_agent.tools.files.place import Place, locate
+from pilothouse_agent.tools.files.place import Place, locate_to_change
 from pilothouse_agent.tools.visible import visible
 
 __all__ = ["WriteFileTool"]
@@ -50,7 +50,8 @@ class WriteFileTool:
 
     def bind(self, arguments: JsonObject) -> WriteFileInvocation:
         values = validate(WriteFileArguments, arguments)
-        return WriteFileInvocation(self._files, locate(self._workspace, values.path), values.content)
+        place = locate_to_change(self._workspace, values.path)
+        return WriteFileInvocation(self._files, place, values.content)
 
 
 @dataclass(frozen=True, slots=True)
