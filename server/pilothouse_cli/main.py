@@ -16,7 +16,8 @@ usage: pilothouse [COMMAND] [OPTIONS]
 commands:
   serve   talk to an editor on standard input and output (the default; --stdio is accepted)
   run     give the agent one prompt and wait until it is done; pilothouse run --help says more
-  schema  print the JSON Schema of the protocol; --out DIR writes it with its page, --docs prints the page
+  schema  print the JSON Schema of the protocol; --out DIR writes it with its page, --docs prints the page,
+          --settings [--docs] the same of the settings
   doctor  say what is there and what is missing; --json for programs
   demo    watch the agent fix a sample project; needs no key and no network
 
@@ -44,6 +45,10 @@ def _command(arguments: list[str]) -> int:
             return _run(rest)
         case ["demo", *rest]:
             return _demo(rest)
+        case ["schema", "--settings", *rest]:
+            from pilothouse_cli.settings_schema import write_settings_schema
+
+            return write_settings_schema(rest)
         case ["schema", *rest]:
             from pilothouse_server.protocol.schema import write_schema
 

@@ -52,7 +52,7 @@ def test_the_schema_and_the_page_go_where_they_are_wanted(
 
     assert codes == [0, 0, 2]
     assert captured.out == (tmp_path / "x" / "protocol.md").read_text(encoding="utf-8") == protocol_page()
-    assert captured.err == "usage: pilothouse schema [--out DIR | --docs]\n"
+    assert captured.err == "usage: pilothouse schema [--out DIR | --docs | --settings [--docs]]\n"
     assert (
         json.loads((tmp_path / "x" / "pilothouse.schema.json").read_text(encoding="utf-8")) == json_schema()
     )

@@ -43,7 +43,7 @@ def _absolute(value: Any) -> Any:
     return value
 
 
-Model = Annotated[str, Field(pattern="(?s)^[^/]+/."), Expected("a model as provider/model")]
+Model = Annotated[str, Field(pattern=r"^[^/]+/[\s\S]"), Expected("a model as provider/model")]
 Encodings = Annotated[dict[str, str], BeforeValidator(_encodings)]
 Folders = Annotated[
     tuple[Annotated[str, BeforeValidator(_absolute)], ...], Expected("a list of absolute paths of folders")
@@ -57,7 +57,9 @@ class Settings:
     model: Model | None = None
     """`provider/model`; None: nobody has chosen one."""
     thinking: ThinkingLevel = "off"
+    """How long the model is asked to think."""
     mode: ApprovalMode = ApprovalMode.ASK
+    """How much runs without a question."""
     run_max_turns: Count = 100
     """Model requests in a run, retries not counted."""
     run_guard_blocks: Natural = 3
@@ -69,6 +71,7 @@ class Settings:
     retry_base_delay: Seconds = 2
     """Before the first retry; doubles with each."""
     retry_max_delay: Seconds = 60
+    """The longest time between two of them."""
     retry_max_retry_after: Seconds = 300
     """The longest wait a provider may ask for; above it the run fails at once."""
     model_connect_timeout: Seconds = 15
@@ -81,6 +84,7 @@ class Settings:
     tools_write_limit: Seconds = 30
     """For a write in flight to end after the abort."""
     tools_bash_timeout: Seconds = 120
+    """For a command whose call names no other."""
     tools_output_lines: Count = 2000
     """Of a tool's output that the model gets to see."""
     tools_output_bytes: Count = 51200
@@ -101,9 +105,11 @@ class Settings:
     trust_folders: Folders = ()
     """What is in them, and below, is as good as the user's own word. Absolute."""
     providers: Annotated[JsonObject | None, ObjectOf(dict[str, ProviderEntry])] = None
+    """By name."""
     permissions: Annotated[tuple[PermissionSource, ...], ObjectOf(PermissionEntries)] = ()
     """One of each layer that has any, since a deny of every layer holds."""
     hooks: Annotated[JsonObject | None, ObjectOf(dict[str, Any])] = None
+    """Known, and without effect."""
 
     def for_runs(self) -> RunSettings:
         """What the kernel keeps to."""

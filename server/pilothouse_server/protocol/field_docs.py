@@ -1,4 +1,4 @@
-"""The docstrings under the fields of the wire's models, read from their sources.
+"""The docstrings under the fields of models, read from their sources.
 
 Only the schema wants them. Pydantic would read them for every model at every start.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from pilothouse_server.protocol.models import Wire
 
-__all__ = ["add_field_docs"]
+__all__ = ["add_field_docs", "docs_in"]
 
 
 def add_field_docs(definitions: dict[str, Any]) -> None:
@@ -33,11 +33,12 @@ def _docs_of(model: type[Wire]) -> dict[str, str]:
     docs: dict[str, str] = {}
     for base in reversed(model.__mro__):
         if issubclass(base, Wire) and base is not Wire:
-            docs |= _docs_in(base)
+            docs |= docs_in(base)
     return {field.alias or name: docs[name] for name, field in model.model_fields.items() if name in docs}
 
 
-def _docs_in(model: type[Wire]) -> dict[str, str]:
+def docs_in(model: type) -> dict[str, str]:
+    """By name in the source; those of the class itself, not of its bases."""
     definition = ast.parse(dedent(inspect.getsource(model))).body[0]
     assert isinstance(definition, ast.ClassDef)
     docs: dict[str, str] = {}

@@ -95,7 +95,7 @@ def write_schema(arguments: list[str]) -> int:
             (target / "pilothouse.schema.json").write_text(_dumped(), encoding="utf-8")
             (target / "protocol.md").write_text(protocol_page(), encoding="utf-8")
         case _:
-            complain("usage: pilothouse schema [--out DIR | --docs]")
+            complain("usage: pilothouse schema [--out DIR | --docs | --settings [--docs]]")
             return 2
     return 0
 
