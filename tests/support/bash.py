@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import text_of
+from pilothouse_agent.kernel.ports import Invocation
 from pilothouse_agent.kernel.tooling import ToolResult
 from pilothouse_agent.tools.shell.background import BackgroundProcesses
 from pilothouse_agent.tools.shell.bash import BashTool
@@ -80,9 +80,12 @@ class Bash:
     async def __call__(
         self, command: str, context: Watched | None = None, **arguments: bool | float
     ) -> ToolResult:
-        bound: JsonObject = {"command": command, **arguments}
         async with asyncio.timeout(10):
-            return await self.tool.bind(bound).execute(context or Watched())
+            return await (await self.bind(command, **arguments)).execute(context or Watched())
+
+    async def bind(self, command: str, **arguments: bool | float) -> Invocation:
+        """As the kernel does, in a thread."""
+        return await asyncio.to_thread(self.tool.bind, {"command": command, **arguments})
 
 
 def said(result: ToolResult) -> tuple[str, bool]:

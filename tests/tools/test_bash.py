@@ -229,8 +229,7 @@ def test_where_a_command_runs_instead_of_its_folder_is_judged(tmp_path: Path) ->
 async def test_a_folder_that_goes_between_the_question_and_the_command_is_a_clear_error(
     bash: Bash, folder: Path
 ) -> None:
-    call = bash.tool.bind({"command": "rm *"})
-    await asyncio.to_thread(lambda: call.footprint)
+    call = await bash.bind("rm *")
     folder.rmdir()
 
     with pytest.raises(ToolError, match=r"^The working folder .* does not exist\. "):
@@ -253,7 +252,7 @@ def test_a_command_with_a_nul_is_refused(bash: Bash) -> None:
 
 @pytest.mark.covers("R088", "R089")
 async def test_the_command_is_shown_with_escapes_and_run_as_it_is(bash: Bash) -> None:
-    call = bash.tool.bind({"command": "echo a\u200bb\r\x1b[2K\necho c"})
+    call = await bash.bind("echo a\u200bb\r\x1b[2K\necho c")
 
     assert call.title == "Run echo a\\u200bb\\r\\x1b[2K\\necho c"
     assert call.command == "echo a\u200bb\r\x1b[2K\necho c"
@@ -262,7 +261,7 @@ async def test_the_command_is_shown_with_escapes_and_run_as_it_is(bash: Bash) ->
 
 @pytest.mark.covers("R089")
 async def test_a_long_command_is_cut_in_the_title_with_a_marker_and_previewed_whole(bash: Bash) -> None:
-    call = bash.tool.bind({"command": "x" * 10_000})
+    call = await bash.bind("x" * 10_000)
 
     assert call.title == "Run " + "x" * 200 + " … (9,800 more characters)"
     assert await call.preview(NoPlan()) == Preview(command="x" * 10_000)

@@ -11,7 +11,8 @@ import pytest
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import text_of
-from pilothouse_agent.tools.search.glob_file import GlobFileInvocation, GlobFileTool
+from pilothouse_agent.kernel.ports import Invocation
+from pilothouse_agent.tools.search.glob_file import GlobFileTool
 from pilothouse_agent.tools.search.grep import GrepTool
 from pilothouse_agent.tools.search.ripgrep import Ripgrep
 from pilothouse_agent.tools.shell.environment import child_environment
@@ -31,7 +32,7 @@ def linked(folder: Path) -> Path:
     return outside
 
 
-async def glob(folder: Path, pattern: str) -> tuple[list[str], GlobFileInvocation]:
+async def glob(folder: Path, pattern: str) -> tuple[list[str], Invocation]:
     workspace = await asyncio.to_thread(Workspace, [folder])
     tool = GlobFileTool(workspace, Ripgrep(child_environment(os.environ)))
     call = await asyncio.to_thread(tool.bind, {"pattern": pattern})

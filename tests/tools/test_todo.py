@@ -107,13 +107,13 @@ def test_a_step_is_named_in_exactly_one_way(todos: TodoList, step: JsonObject) -
 async def test_a_finished_list_is_no_longer_told_to_the_model(todos: TodoList, context: ToolContext) -> None:
     tool = CompleteStepTool(todos)
     await call(tool, context, {"content": EDIT})
-    assert todos.reminder() == (
+    assert todos.shown() == (
         "1. [completed] Read the parser\n2. [completed] Edit the parser\n3. [pending] Run the check"
     )
     last = await call(tool, context, {"content": CHECK})
 
     assert last.content == (TextBlock("Completed: Run the check. Nothing is unfinished."),)
-    assert (todos.unfinished(), todos.reminder()) == ([], "")
+    assert todos.unfinished() == []
 
 
 def test_advice_on_todos_comes_with_the_tool_that_writes_them(todos: TodoList) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 from pydantic import Field
 
@@ -14,6 +14,7 @@ from pilothouse_agent.kernel.ports import FilePort, PlannedFiles, ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
 from pilothouse_agent.kernel.tooling import Footprint, Preview, ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
+from pilothouse_agent.tools.bound_call import BoundCall
 from pilothouse_agent.tools.files.file_report import change_result, diff_of_change
 from pilothouse_agent.tools.files.place import Place, locate_to_change, planned_text
 from pilothouse_agent.tools.visible import visible
@@ -39,42 +40,27 @@ class DeleteFileTool:
             schema_of(DeleteFileArguments),
         )
 
-    def bind(self, arguments: JsonObject) -> DeleteFileInvocation:
-        values = validate(DeleteFileArguments, arguments)
-        return DeleteFileInvocation(self._files, locate_to_change(self._workspace, values.path))
+    def bind(self, arguments: JsonObject) -> BoundCall:
+        place = locate_to_change(self._workspace, validate(DeleteFileArguments, arguments).path)
+        return BoundCall(
+            title=f"Delete {visible(place.shown)}",
+            footprint=Footprint(writes=place.own_touches),
+            locations=(Location(place.own),),
+            show=partial(_show, place),
+            run=partial(self._delete, place),
+        )
 
-
-@dataclass(frozen=True, slots=True)
-class DeleteFileInvocation:
-    files: FilePort
-    place: Place
-    command: None = None
-
-    @property
-    def title(self) -> str:
-        return f"Delete {visible(self.place.shown)}"
-
-    @property
-    def footprint(self) -> Footprint:
-        return Footprint(writes=self.place.own_touches)
-
-    @property
-    def locations(self) -> tuple[Location, ...]:
-        return (Location(self.place.own),)
-
-    async def preview(self, planned: PlannedFiles) -> Preview | None:
-        if self.place.is_link:
-            planned.put(self.place.own, None)
-            return Preview()
-        text = await planned_text(self.place, planned)
-        planned.put(self.place.own, None)
-        return Preview() if text is None else Preview((diff_file(self.place.own, text, None),))
-
-    async def execute(self, context: ToolContext) -> ToolResult:
-        await self.place.confirm()
-        change = await self.files.delete(self.place.own, context)
-        told = f"Deleted {self.place.shown}."
-        if self.place.is_link:
-            told = f"Deleted the symbolic link {self.place.shown}; what it led to is still there."
+    async def _delete(self, place: Place, context: ToolContext) -> ToolResult:
+        await place.confirm()
+        change = await self._files.delete(place.own, context)
+        told = f"Deleted {place.shown}."
+        if place.is_link:
+            told = f"Deleted the symbolic link {place.shown}; what it led to is still there."
         hunks = await diff_of_change(change)
         return change_result(told, change, hunks, call_id=context.call_id)
+
+
+async def _show(place: Place, planned: PlannedFiles) -> Preview:
+    text = None if place.is_link else await planned_text(place, planned)
+    planned.put(place.own, None)
+    return Preview() if text is None else Preview((diff_file(place.own, text, None),))

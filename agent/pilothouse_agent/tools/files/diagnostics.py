@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol, TypeAlias
 
 from pydantic import Field
@@ -11,10 +12,11 @@ from pydantic import Field
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import Location, ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
-from pilothouse_agent.kernel.ports import PlannedFiles, ToolContext
+from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
 from pilothouse_agent.kernel.tooling import Footprint, ToolResult, Touch
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
+from pilothouse_agent.tools.bound_call import BoundCall
 from pilothouse_agent.tools.files.place import Place, locate
 from pilothouse_agent.tools.limits import cut_text, sendable
 from pilothouse_agent.tools.visible import visible
@@ -68,34 +70,17 @@ class DiagnosticsTool:
         self._source = source
         self.spec = ToolSpec("diagnostics", _DESCRIPTION, schema_of(DiagnosticsArguments))
 
-    def bind(self, arguments: JsonObject) -> DiagnosticsInvocation:
-        values = validate(DiagnosticsArguments, arguments)
-        return DiagnosticsInvocation(self._source, locate(self._workspace, values.path))
+    def bind(self, arguments: JsonObject) -> BoundCall:
+        place = locate(self._workspace, validate(DiagnosticsArguments, arguments).path)
+        return BoundCall(
+            title=f"Look at the diagnostics of {visible(place.shown)}",
+            footprint=Footprint(reads=(Touch(place.real),)),
+            locations=(Location(place.real),),
+            run=partial(self._look, place),
+        )
 
-
-@dataclass(frozen=True, slots=True)
-class DiagnosticsInvocation:
-    source: DiagnosticSource
-    place: Place
-    command: None = None
-
-    @property
-    def title(self) -> str:
-        return f"Look at the diagnostics of {visible(self.place.shown)}"
-
-    @property
-    def footprint(self) -> Footprint:
-        return Footprint(reads=(Touch(self.place.real),))
-
-    @property
-    def locations(self) -> tuple[Location, ...]:
-        return (Location(self.place.real),)
-
-    async def preview(self, planned: PlannedFiles) -> None:
-        return None
-
-    async def execute(self, context: ToolContext) -> ToolResult:
-        found = await self.source.of(self.place.real)
+    async def _look(self, place: Place, context: ToolContext) -> ToolResult:
+        found = await self._source.of(place.real)
         if not found:
-            return ToolResult.text(f"Nothing is reported about {self.place.shown}.")
-        return ToolResult.text(f"{self.place.shown}:\n{listed(found)}")
+            return ToolResult.text(f"Nothing is reported about {place.shown}.")
+        return ToolResult.text(f"{place.shown}:\n{listed(found)}")

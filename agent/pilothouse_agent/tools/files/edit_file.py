@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias, cast
 
 from pydantic import Field, model_validator
 
@@ -12,10 +13,11 @@ from pilothouse_agent.files.diff import diff_file, diff_texts
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import Location, ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
-from pilothouse_agent.kernel.ports import FileChange, FilePort, FileText, PlannedFiles, ToolContext
+from pilothouse_agent.kernel.ports import FilePort, FileText, PlannedFiles, ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
-from pilothouse_agent.kernel.tooling import FileDiff, Footprint, Hunk, Preview, ToolError, ToolResult
+from pilothouse_agent.kernel.tooling import Footprint, Hunk, Preview, ToolError, ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
+from pilothouse_agent.tools.bound_call import BoundCall
 from pilothouse_agent.tools.files.file_report import change_result, count_phrase, excerpts, excerpts_text
 from pilothouse_agent.tools.files.matching import Edit, apply_edits
 from pilothouse_agent.tools.files.place import Place, locate_to_change
@@ -32,6 +34,10 @@ _GUIDANCE = """\
 Copy old_text from what read_file or the last edit showed, with its blanks and tabs, and only as many lines \
 as make it unique. Put several changes of one file into one call. To insert, repeat a line that is there in \
 new_text. An edit that is refused changed nothing: look at the text again rather than write the whole file."""
+
+
+_Edited: TypeAlias = Callable[[str], str]
+"""The text of the file after the edits. Raises `ToolError`."""
 
 
 class EditItem(Arguments):
@@ -71,68 +77,43 @@ class EditFileTool:
         self._files = files
         self.spec = ToolSpec("edit_file", _DESCRIPTION, schema_of(EditFileArguments), _GUIDANCE)
 
-    def bind(self, arguments: JsonObject) -> EditFileInvocation:
+    def bind(self, arguments: JsonObject) -> BoundCall:
         values = validate(EditFileArguments, arguments)
+        place = locate_to_change(self._workspace, values.path)
         edits = tuple(Edit(item.old_text, item.new_text, item.replace_all) for item in values.edits)
-        return EditFileInvocation(self._files, locate_to_change(self._workspace, values.path), edits)
+        edited = partial(apply_edits, edits=edits, name=place.shown)
+        return BoundCall(
+            title=f"Edit {visible(place.shown)}",
+            footprint=Footprint(writes=place.touches),
+            locations=(Location(place.real),),
+            show=partial(_show, place, edited),
+            run=partial(self._edit, place, edited),
+        )
 
-
-@dataclass(frozen=True, slots=True)
-class EditFileInvocation:
-    files: FilePort
-    place: Place
-    edits: tuple[Edit, ...]
-    command: None = None
-
-    @property
-    def title(self) -> str:
-        return f"Edit {visible(self.place.shown)}"
-
-    @property
-    def footprint(self) -> Footprint:
-        return Footprint(writes=self.place.touches)
-
-    @property
-    def locations(self) -> tuple[Location, ...]:
-        return (Location(self.place.real),)
-
-    async def preview(self, planned: PlannedFiles) -> Preview | None:
-        try:
-            diff = await self._planned_diff(planned)
-            planned.put(self.place.real, diff.new_text)
-        except ToolError:
-            if planned.uncertain:
-                return None
-            raise
-        return Preview((diff,))
-
-    async def execute(self, context: ToolContext) -> ToolResult:
+    async def _edit(self, place: Place, edited: _Edited, context: ToolContext) -> ToolResult:
         hunks: tuple[Hunk, ...] = ()
 
         def change(file: FileText | None) -> str:
             nonlocal hunks
-            self.place.check()
+            place.check()
             old_text = file.text if file else ""
-            new_text = self._edited(old_text)
+            new_text = edited(old_text)
             hunks = diff_texts(old_text, new_text)
             return new_text
 
-        done = await self.files.edit(self.place.real, change, context)
-        return self._result(done, hunks, context.call_id)
-
-    async def _planned_diff(self, planned: PlannedFiles) -> FileDiff:
-        file = await planned.text(self.place.real)
-        if file is None:
-            raise ToolError(f"{self.place.shown} does not exist. Create it with write_file.")
-        return await asyncio.to_thread(lambda: diff_file(file.path, file.text, self._edited(file.text)))
-
-    def _edited(self, text: str) -> str:
-        return apply_edits(text, self.edits, name=self.place.shown)
-
-    def _result(self, change: FileChange, hunks: tuple[Hunk, ...], call_id: str) -> ToolResult:
+        done = await self._files.edit(place.real, change, context)
         shown = excerpts(hunks)
-        now = FileText(change.path, change.after or "", "utf-8")
+        now = FileText(done.path, done.after or "", "utf-8")
         for first, last, _ in shown:
-            self.files.note_read(now, first, last)
-        text = f"Edited {self.place.shown}: {count_phrase(hunks)}.\n{excerpts_text(shown, hunks)}"
-        return change_result(text, change, hunks, call_id=call_id)
+            self._files.note_read(now, first, last)
+        text = f"Edited {place.shown}: {count_phrase(hunks)}.\n{excerpts_text(shown, hunks)}"
+        return change_result(text, done, hunks, call_id=context.call_id)
+
+
+async def _show(place: Place, edited: _Edited, planned: PlannedFiles) -> Preview:
+    file = await planned.text(place.real)
+    if file is None:
+        raise ToolError(f"{place.shown} does not exist. Create it with write_file.")
+    diff = await asyncio.to_thread(lambda: diff_file(file.path, file.text, edited(file.text)))
+    planned.put(place.real, diff.new_text)
+    return Preview((diff,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ from pilothouse_agent.kernel.ports import FilePort, PlannedFiles, ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
 from pilothouse_agent.kernel.tooling import Footprint, Preview, ToolError, ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
+from pilothouse_agent.tools.bound_call import BoundCall
 from pilothouse_agent.tools.files.file_report import change_result
 from pilothouse_agent.tools.files.place import Place, locate_to_change, planned_text
 from pilothouse_agent.tools.visible import visible
@@ -40,65 +41,43 @@ class MoveFileTool:
             schema_of(MoveFileArguments),
         )
 
-    def bind(self, arguments: JsonObject) -> MoveFileInvocation:
+    def bind(self, arguments: JsonObject) -> BoundCall:
         values = validate(MoveFileArguments, arguments)
-        return MoveFileInvocation(
-            self._files,
-            locate_to_change(self._workspace, values.path),
-            locate_to_change(self._workspace, values.new_path, argument="new_path"),
+        source = locate_to_change(self._workspace, values.path)
+        target = locate_to_change(self._workspace, values.new_path, argument="new_path")
+        return BoundCall(
+            title=f"Move {visible(source.shown)} to {visible(target.shown)}",
+            footprint=Footprint(writes=(*source.own_touches, *target.own_touches)),
+            locations=(Location(source.own), Location(target.own)),
+            show=partial(_show, source, target),
+            run=partial(self._move, source, target),
         )
 
-
-@dataclass(frozen=True, slots=True)
-class MoveFileInvocation:
-    files: FilePort
-    source: Place
-    target: Place
-    command: None = None
-
-    @property
-    def title(self) -> str:
-        return f"Move {visible(self.source.shown)} to {visible(self.target.shown)}"
-
-    @property
-    def footprint(self) -> Footprint:
-        return Footprint(writes=(*self.source.own_touches, *self.target.own_touches))
-
-    @property
-    def locations(self) -> tuple[Location, ...]:
-        return (Location(self.source.own), Location(self.target.own))
-
-    async def preview(self, planned: PlannedFiles) -> Preview | None:
-        """Without a diff: no line changes, and the title says it all."""
-        try:
-            await self._plan(planned)
-        except ToolError:
-            if planned.uncertain:
-                return None
-            raise
-        return Preview()
-
-    async def execute(self, context: ToolContext) -> ToolResult:
-        await self.source.confirm()
-        await self.target.confirm()
-        change = await self.files.move(self.source.own, self.target.own, context)
-        told = f"Moved {self.source.shown} to {self.target.shown}."
+    async def _move(self, source: Place, target: Place, context: ToolContext) -> ToolResult:
+        await source.confirm()
+        await target.confirm()
+        change = await self._files.move(source.own, target.own, context)
+        told = f"Moved {source.shown} to {target.shown}."
         return change_result(told, change, (), call_id=context.call_id)
 
-    async def _plan(self, planned: PlannedFiles) -> None:
-        if self.source.real == self.target.real:
-            raise ToolError(f"{self.source.shown} and {self.target.shown} are the same file.")
-        if await self._is_taken(planned):
-            raise ToolError(f"{self.target.shown} exists already. Choose another name, or delete it first.")
-        text = None if self.source.is_link else await planned_text(self.source, planned)
-        planned.put(self.source.own, None)
-        if text is None:
-            planned.mark_uncertain()
-        else:
-            planned.put(self.target.own, text)
 
-    async def _is_taken(self, planned: PlannedFiles) -> bool:
-        try:
-            return await planned.text(self.target.own) is not None
-        except ToolError:
-            return True
+async def _show(source: Place, target: Place, planned: PlannedFiles) -> Preview:
+    """Without a diff: no line changes, and the title says it all."""
+    if source.real == target.real:
+        raise ToolError(f"{source.shown} and {target.shown} are the same file.")
+    if await _is_taken(target, planned):
+        raise ToolError(f"{target.shown} exists already. Choose another name, or delete it first.")
+    text = None if source.is_link else await planned_text(source, planned)
+    planned.put(source.own, None)
+    if text is None:
+        planned.mark_uncertain()
+    else:
+        planned.put(target.own, text)
+    return Preview()
+
+
+async def _is_taken(target: Place, planned: PlannedFiles) -> bool:
+    try:
+        return await planned.text(target.own) is not None
+    except ToolError:
+        return True

@@ -14,10 +14,11 @@ from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import Location, ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import TextBlock
-from pilothouse_agent.kernel.ports import FilePart, FilePort, FileText, PlannedFiles, ToolContext
+from pilothouse_agent.kernel.ports import FilePart, FilePort, FileText, ToolContext
 from pilothouse_agent.kernel.request import ImageLimits, ToolSpec
 from pilothouse_agent.kernel.tooling import Footprint, ToolError, ToolResult, Touch
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
+from pilothouse_agent.tools.bound_call import BoundCall
 from pilothouse_agent.tools.files.images import Image, find_image
 from pilothouse_agent.tools.files.place import Place, locate_to_read
 from pilothouse_agent.tools.limits import MAX_LINES, Cut, head_of, sendable
@@ -68,42 +69,30 @@ class ReadFileTool:
         told = _DESCRIPTION.format(lines=self._limits.lines, kib=self._limits.size // 1024)
         self.spec = ToolSpec("read_file", told, schema_of(ReadFileArguments))
 
-    def bind(self, arguments: JsonObject) -> ReadFileInvocation:
+    def bind(self, arguments: JsonObject) -> BoundCall:
         values = validate(ReadFileArguments, arguments)
         place, taken = locate_to_read(self._workspace, values.path)
-        return ReadFileInvocation(
-            self._files, place, values.offset, values.limit, self._limits, self._images, taken
+        most = replace(self._limits, lines=min(values.limit, self._limits.lines))
+        reading = _Reading(self._files, place, values.offset, most, self._images, taken)
+        return BoundCall(
+            title=f"Read {visible(place.shown)}",
+            footprint=Footprint(reads=(Touch(place.real),)),
+            locations=(Location(place.real, max(values.offset, 1)),),
+            run=reading.run,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class ReadFileInvocation:
+class _Reading:
     files: FilePort
     place: Place
     offset: int
-    limit: int
     limits: OutputLimits
     images: Callable[[], ImageLimits]
-    taken: str = ""
+    taken: str
     """Said of a file that was taken for the one asked for."""
-    command: None = None
 
-    @property
-    def title(self) -> str:
-        return f"Read {visible(self.place.shown)}"
-
-    @property
-    def footprint(self) -> Footprint:
-        return Footprint(reads=(Touch(self.place.real),))
-
-    @property
-    def locations(self) -> tuple[Location, ...]:
-        return (Location(self.place.real, max(self.offset, 1)),)
-
-    async def preview(self, planned: PlannedFiles) -> None:
-        return None
-
-    async def execute(self, context: ToolContext) -> ToolResult:
+    async def run(self, context: ToolContext) -> ToolResult:
         result = await self._read()
         if not self.taken:
             return result
@@ -151,7 +140,7 @@ class ReadFileInvocation:
         return ToolResult.text(header + shown + _footer(shown, _part_notes(part, cut, shown, ends=ends)))
 
     def _head(self, text: str) -> Cut:
-        return head_of(text, lines=min(self.limit, self.limits.lines), size=self.limits.size)
+        return head_of(text, lines=self.limits.lines, size=self.limits.size)
 
 
 def _header(name: str, file: FileText, first: int, last: int, total: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from functools import partial
 
 from pydantic import Field
 
@@ -14,8 +14,9 @@ from pilothouse_agent.kernel.events import Location, ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.ports import FileChange, FilePort, PlannedFiles, ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
-from pilothouse_agent.kernel.tooling import FileDiff, Footprint, Hunk, Preview, ToolError, ToolResult
+from pilothouse_agent.kernel.tooling import Footprint, Hunk, Preview, ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
+from pilothouse_agent.tools.bound_call import BoundCall
 from pilothouse_agent.tools.files.file_report import (
     NO_FINAL_NEWLINE,
     change_result,
@@ -48,61 +49,42 @@ class WriteFileTool:
         self._files = files
         self.spec = ToolSpec("write_file", _DESCRIPTION, schema_of(WriteFileArguments))
 
-    def bind(self, arguments: JsonObject) -> WriteFileInvocation:
+    def bind(self, arguments: JsonObject) -> BoundCall:
         values = validate(WriteFileArguments, arguments)
         place = locate_to_change(self._workspace, values.path)
-        return WriteFileInvocation(self._files, place, values.content)
+        return BoundCall(
+            title=f"Write {visible(place.shown)}",
+            footprint=Footprint(writes=place.touches),
+            locations=(Location(place.real),),
+            show=partial(_show, place, values.content),
+            run=partial(self._write, place, values.content),
+        )
 
-
-@dataclass(frozen=True, slots=True)
-class WriteFileInvocation:
-    files: FilePort
-    place: Place
-    content: str
-    command: None = None
-
-    @property
-    def title(self) -> str:
-        return f"Write {visible(self.place.shown)}"
-
-    @property
-    def footprint(self) -> Footprint:
-        return Footprint(writes=self.place.touches)
-
-    @property
-    def locations(self) -> tuple[Location, ...]:
-        return (Location(self.place.real),)
-
-    async def preview(self, planned: PlannedFiles) -> Preview | None:
-        try:
-            diff = await self._planned_diff(planned)
-            planned.put(self.place.real, diff.new_text)
-        except ToolError:
-            if planned.uncertain:
-                return None
-            raise
-        return Preview((diff,))
-
-    async def execute(self, context: ToolContext) -> ToolResult:
-        await self.place.confirm()
-        change = await self.files.write(self.place.real, self.content, context)
+    async def _write(self, place: Place, content: str, context: ToolContext) -> ToolResult:
+        await place.confirm()
+        change = await self._files.write(place.real, content, context)
         hunks = await diff_of_change(change)
-        return change_result(self._told(change, hunks), change, hunks, call_id=context.call_id)
+        told = _told(place.shown, content, change, hunks)
+        return change_result(told, change, hunks, call_id=context.call_id)
 
-    async def _planned_diff(self, planned: PlannedFiles) -> FileDiff:
-        file = await planned.text(self.place.real)
-        old_text = file.text if file else None
-        new_text = fit_line_ends(self.content, old_text or "")
-        return await asyncio.to_thread(diff_file, self.place.real, old_text, new_text)
 
-    def _told(self, change: FileChange, hunks: tuple[Hunk, ...]) -> str:
-        name, text = self.place.shown, change.after or ""
-        if change.before == change.after:
-            return f"{name} has exactly this content already; it was left as it is."
-        size = f"{(count := count_lines(text))} line{'s' * (count != 1)}"
-        told = f"Created {name}, {size}."
-        if change.before is not None:
-            told = f"Replaced {name}, now {size}: {count_phrase(hunks)}."
-        if "\r\n" in text and "\r" not in self.content:
-            told += " Its CR LF line ends were kept."
-        return told if text.endswith("\n") or not text else f"{told}\n{NO_FINAL_NEWLINE}"
+async def _show(place: Place, content: str, planned: PlannedFiles) -> Preview:
+    file = await planned.text(place.real)
+    old_text = file.text if file else None
+    new_text = fit_line_ends(content, old_text or "")
+    diff = await asyncio.to_thread(diff_file, place.real, old_text, new_text)
+    planned.put(place.real, diff.new_text)
+    return Preview((diff,))
+
+
+def _told(name: str, content: str, change: FileChange, hunks: tuple[Hunk, ...]) -> str:
+    text = change.after or ""
+    if change.before == change.after:
+        return f"{name} has exactly this content already; it was left as it is."
+    size = f"{(count := count_lines(text))} line{'s' * (count != 1)}"
+    told = f"Created {name}, {size}."
+    if change.before is not None:
+        told = f"Replaced {name}, now {size}: {count_phrase(hunks)}."
+    if "\r\n" in text and "\r" not in content:
+        told += " Its CR LF line ends were kept."
+    return told if text.endswith("\n") or not text else f"{told}\n{NO_FINAL_NEWLINE}"

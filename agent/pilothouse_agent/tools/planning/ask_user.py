@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from pydantic import Field
 
-from pilothouse_agent.kernel.events import Location, ToolKind
+from pilothouse_agent.kernel.events import ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
-from pilothouse_agent.kernel.ports import PlannedFiles, ToolContext
+from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
-from pilothouse_agent.kernel.tooling import Footprint, InvalidArguments, ToolResult, Violation
+from pilothouse_agent.kernel.tooling import InvalidArguments, ToolResult, Violation
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
+from pilothouse_agent.tools.bound_call import BoundCall
 from pilothouse_agent.tools.limits import sendable
 from pilothouse_agent.tools.visible import visible
 
 __all__ = ["AskUserTool", "Asker"]
-
-_NOTHING = Footprint()
 
 _DESCRIPTION = """\
 Ask the user one question and wait for the answer. For decisions that only the user can make and that what \
@@ -60,32 +59,16 @@ class AskUserTool:
         how = _BY_OPTION if asker.needs_options else _FREELY
         self.spec = ToolSpec("ask_user", _DESCRIPTION + how, schema_of(AskUserArguments))
 
-    def bind(self, arguments: JsonObject) -> AskUserInvocation:
+    def bind(self, arguments: JsonObject) -> BoundCall:
         values = validate(AskUserArguments, arguments)
         options = tuple(dict.fromkeys(option for option in values.options if option.strip()))
         if self._asker.needs_options and not options:
             raise InvalidArguments((Violation("options", "this user can only choose; give the answers"),))
-        return AskUserInvocation(self._asker, values.question, options)
+        title = f"Ask: {visible(values.question)}"
+        return BoundCall(title=title, run=partial(self._ask, values.question, options))
 
-
-@dataclass(frozen=True, slots=True)
-class AskUserInvocation:
-    asker: Asker
-    question: str
-    options: tuple[str, ...]
-    footprint: Footprint = _NOTHING
-    locations: tuple[Location, ...] = ()
-    command: None = None
-
-    @property
-    def title(self) -> str:
-        return f"Ask: {visible(self.question)}"
-
-    async def preview(self, planned: PlannedFiles) -> None:
-        return None
-
-    async def execute(self, context: ToolContext) -> ToolResult:
-        answer = await self.asker.ask(self.question, self.options)
+    async def _ask(self, question: str, options: tuple[str, ...], context: ToolContext) -> ToolResult:
+        answer = await self._asker.ask(question, options)
         if answer is None or not answer.strip():
             return ToolResult.text(_UNANSWERED)
         return ToolResult.text(f"The user answers: {sendable(answer)}")

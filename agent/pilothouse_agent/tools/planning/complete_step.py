@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 from pydantic import Field, model_validator
 
-from pilothouse_agent.kernel.events import Location, ToolKind
+from pilothouse_agent.kernel.events import ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
-from pilothouse_agent.kernel.ports import PlannedFiles, ToolContext
+from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
-from pilothouse_agent.kernel.tooling import Footprint, ToolResult
+from pilothouse_agent.kernel.tooling import ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of
+from pilothouse_agent.tools.bound_call import BoundCall
 from pilothouse_agent.tools.planning.todo_write import todo_result, validate_with_list
 from pilothouse_agent.tools.planning.todos import TodoList
 from pilothouse_agent.tools.visible import visible
 
 __all__ = ["CompleteStepTool"]
-
-_NOTHING = Footprint()
 
 _DESCRIPTION = "Mark one step of the todo list as completed, named by its content or its number."
 
@@ -43,32 +42,14 @@ class CompleteStepTool:
         self._todos = todos
         self.spec = ToolSpec("complete_step", _DESCRIPTION, schema_of(CompleteStepArguments))
 
-    def bind(self, arguments: JsonObject) -> CompleteStepInvocation:
+    def bind(self, arguments: JsonObject) -> BoundCall:
         step = validate_with_list(CompleteStepArguments, arguments, self._todos)
-        return CompleteStepInvocation(self._todos, step.content, step.index)
+        named = step.index if step.content is None else visible(step.content)
+        return BoundCall(title=f"Complete step {named}", run=partial(self._complete, step))
 
-
-@dataclass(frozen=True, slots=True)
-class CompleteStepInvocation:
-    """A step to be completed."""
-
-    list: TodoList
-    content: str | None
-    index: int | None
-    footprint: Footprint = _NOTHING
-    locations: tuple[Location, ...] = ()
-    command: None = None
-
-    @property
-    def title(self) -> str:
-        return f"Complete step {self.index if self.content is None else visible(self.content)}"
-
-    async def preview(self, planned: PlannedFiles) -> None:
-        return None
-
-    async def execute(self, context: ToolContext) -> ToolResult:
-        step = self.list.complete(content=self.content, index=self.index)
+    async def _complete(self, named: CompleteStepArguments, context: ToolContext) -> ToolResult:
+        step = self._todos.complete(content=named.content, index=named.index)
         if step.status == "completed":
-            said = f"It was completed already: {step.content}.\n{self.list.present()}\nAs before,"
-            return todo_result(said, self.list)
-        return todo_result(f"Completed: {step.content}.", self.list)
+            said = f"It was completed already: {step.content}.\n{self._todos.present()}\nAs before,"
+            return todo_result(said, self._todos)
+        return todo_result(f"Completed: {step.content}.", self._todos)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from pydantic import Field
 
-from pilothouse_agent.kernel.events import Location, Todo, TodoStatus, TodoUpdate, ToolKind
+from pilothouse_agent.kernel.events import Todo, TodoStatus, TodoUpdate, ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import TextBlock
-from pilothouse_agent.kernel.ports import PlannedFiles, ToolContext
+from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
-from pilothouse_agent.kernel.tooling import Footprint, InvalidArguments, ToolResult
+from pilothouse_agent.kernel.tooling import InvalidArguments, ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
+from pilothouse_agent.tools.bound_call import BoundCall
 from pilothouse_agent.tools.limits import sendable
 from pilothouse_agent.tools.planning.todos import TodoList
 
 __all__ = ["TodoWriteTool", "todo_result", "validate_with_list"]
 
 A = TypeVar("A", bound=Arguments)
-
-_NOTHING = Footprint()
 
 _DESCRIPTION = "Write the list of steps of the task at hand; it replaces the list before. Empty: no list."
 
@@ -50,31 +49,14 @@ class TodoWriteTool:
         self._todos = todos
         self.spec = ToolSpec("todo_write", _DESCRIPTION, schema_of(TodoWriteArguments), _GUIDANCE)
 
-    def bind(self, arguments: JsonObject) -> TodoWriteInvocation:
+    def bind(self, arguments: JsonObject) -> BoundCall:
         items = validate_with_list(TodoWriteArguments, arguments, self._todos).todos
-        return TodoWriteInvocation(self._todos, tuple(Todo(item.content, item.status) for item in items))
+        todos = tuple(Todo(item.content, item.status) for item in items)
+        return BoundCall(title=f"Write {len(todos)} todos", run=partial(self._write, todos))
 
-
-@dataclass(frozen=True, slots=True)
-class TodoWriteInvocation:
-    """A list to be written."""
-
-    list: TodoList
-    todos: tuple[Todo, ...]
-    footprint: Footprint = _NOTHING
-    locations: tuple[Location, ...] = ()
-    command: None = None
-
-    @property
-    def title(self) -> str:
-        return f"Write {len(self.todos)} todos"
-
-    async def preview(self, planned: PlannedFiles) -> None:
-        return None
-
-    async def execute(self, context: ToolContext) -> ToolResult:
-        self.list.write(self.todos)
-        return todo_result("The list is written.", self.list)
+    async def _write(self, todos: tuple[Todo, ...], context: ToolContext) -> ToolResult:
+        self._todos.write(todos)
+        return todo_result("The list is written.", self._todos)
 
 
 def validate_with_list(model: type[A], arguments: JsonObject, todos: TodoList) -> A:

@@ -39,10 +39,6 @@ class TodoList:
         self.todos = (*self.todos[:position], done, *self.todos[position + 1 :])
         return step
 
-    def reminder(self) -> str:
-        """What the model is told of the list; empty once nothing of it is unfinished."""
-        return self.shown() if self.unfinished() else ""
-
     def shown(self) -> str:
         """The present list, numbered."""
         lines = [

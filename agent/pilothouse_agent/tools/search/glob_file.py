@@ -14,12 +14,13 @@ from pydantic import Field
 from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.spelling import real_path
 from pilothouse_agent.files.workspace import Workspace
-from pilothouse_agent.kernel.events import Location, ToolKind
+from pilothouse_agent.kernel.events import ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
-from pilothouse_agent.kernel.ports import PlannedFiles, ToolContext
+from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
-from pilothouse_agent.kernel.tooling import Footprint, ToolError, ToolResult
+from pilothouse_agent.kernel.tooling import ToolError, ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
+from pilothouse_agent.tools.bound_call import BoundCall
 from pilothouse_agent.tools.limits import cut_text
 from pilothouse_agent.tools.search.file_walk import walk
 from pilothouse_agent.tools.search.glob_pattern import GlobPattern
@@ -71,42 +72,30 @@ class GlobFileTool:
         self.protected = ProtectedFiles(workspace, protected)
         self.spec = ToolSpec("glob_file", _DESCRIPTION, schema_of(GlobFileArguments))
 
-    def bind(self, arguments: JsonObject) -> GlobFileInvocation:
+    def bind(self, arguments: JsonObject) -> BoundCall:
         wanted = validate(GlobFileArguments, arguments)
         path, pattern = _from_elsewhere(wanted.path, wanted.pattern)
         path, pattern = _behind_links(self._workspace, path, pattern)
         scope = resolved_scope(self._workspace, path)
-        return GlobFileInvocation(self, wanted, pattern, scope.glob(pattern), scope)
+        listing = _Listing(self, wanted.limit, pattern, scope.glob(pattern), scope)
+        return BoundCall(
+            title=visible(f"Find {pattern}{scope.shown}"),
+            footprint=scope.footprint,
+            locations=scope.locations,
+            run=listing.run,
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class GlobFileInvocation:
-    """One listing."""
-
+class _Listing:
     tool: GlobFileTool
-    wanted: GlobFileArguments
+    limit: int
     pattern: str
     """Relative to the roots of the scope."""
     glob: GlobPattern
     scope: SearchScope
-    command: None = None
 
-    @property
-    def title(self) -> str:
-        return visible(f"Find {self.pattern}{self.scope.shown}")
-
-    @property
-    def footprint(self) -> Footprint:
-        return self.scope.footprint
-
-    @property
-    def locations(self) -> tuple[Location, ...]:
-        return self.scope.locations
-
-    async def preview(self, planned: PlannedFiles) -> None:
-        return None
-
-    async def execute(self, context: ToolContext) -> ToolResult:
+    async def run(self, context: ToolContext) -> ToolResult:
         tool = self.tool
         unsaved = await unsaved_in(self.scope, tool.open_files, tool.protected)
         await asyncio.to_thread(self.scope.check, [file.path for file in unsaved])
@@ -153,7 +142,7 @@ class GlobFileInvocation:
         return [], ""
 
     def _result(self, found: Sequence[str], notices: Sequence[str]) -> ToolResult:
-        limit = min(self.wanted.limit, MAX_FILES)
+        limit = min(self.limit, MAX_FILES)
         shown = [self.scope.shown_path(path) for path in sorted(found, key=_newest_first)[:limit]]
         if not shown:
             shown = [f"No files fit {self.pattern!r}{self.scope.shown}."]

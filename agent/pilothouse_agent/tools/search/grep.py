@@ -12,12 +12,13 @@ from pydantic import Field
 
 from pilothouse_agent.files.open_files import OpenFiles
 from pilothouse_agent.files.workspace import Workspace
-from pilothouse_agent.kernel.events import Location, ToolKind
+from pilothouse_agent.kernel.events import ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
-from pilothouse_agent.kernel.ports import PlannedFiles, ToolContext
+from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
-from pilothouse_agent.kernel.tooling import Footprint, ToolError, ToolResult
+from pilothouse_agent.kernel.tooling import ToolError, ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
+from pilothouse_agent.tools.bound_call import BoundCall
 from pilothouse_agent.tools.search.file_walk import name_choice
 from pilothouse_agent.tools.search.glob_pattern import GlobPattern
 from pilothouse_agent.tools.search.grep_matches import MatchReader
@@ -73,38 +74,26 @@ class GrepTool:
         self.protected = ProtectedFiles(workspace, protected)
         self.spec = ToolSpec("grep", _DESCRIPTION, schema_of(GrepArguments))
 
-    def bind(self, arguments: JsonObject) -> GrepInvocation:
+    def bind(self, arguments: JsonObject) -> BoundCall:
         wanted = validate(GrepArguments, arguments)
         scope = resolved_scope(self._workspace, wanted.path)
-        return GrepInvocation(self, wanted, scope, scope.glob(wanted.glob) if wanted.glob else None)
+        search = _Search(self, wanted, scope, scope.glob(wanted.glob) if wanted.glob else None)
+        return BoundCall(
+            title=visible(f"Search {wanted.pattern!r}{scope.shown}"),
+            footprint=scope.footprint,
+            locations=scope.locations,
+            run=search.run,
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class GrepInvocation:
-    """One search."""
-
+class _Search:
     tool: GrepTool
     wanted: GrepArguments
     scope: SearchScope
     glob: GlobPattern | None
-    command: None = None
 
-    @property
-    def title(self) -> str:
-        return visible(f"Search {self.wanted.pattern!r}{self.scope.shown}")
-
-    @property
-    def footprint(self) -> Footprint:
-        return self.scope.footprint
-
-    @property
-    def locations(self) -> tuple[Location, ...]:
-        return self.scope.locations
-
-    async def preview(self, planned: PlannedFiles) -> None:
-        return None
-
-    async def execute(self, context: ToolContext) -> ToolResult:
+    async def run(self, context: ToolContext) -> ToolResult:
         tool = self.tool
         unsaved = await unsaved_in(self.scope, tool.open_files, tool.protected)
         await asyncio.to_thread(self.scope.check, [file.path for file in unsaved])

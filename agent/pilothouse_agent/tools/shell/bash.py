@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from pilothouse_agent.kernel.events import Location, ToolKind
+from pilothouse_agent.kernel.events import ToolKind
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import TextBlock
 from pilothouse_agent.kernel.ports import PlannedFiles, ToolContext
 from pilothouse_agent.kernel.request import ToolSpec
 from pilothouse_agent.kernel.tooling import Footprint, Preview, ToolError, ToolResult, Touch
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
+from pilothouse_agent.tools.bound_call import BoundCall
 from pilothouse_agent.tools.shell.background import BackgroundProcesses, Started
 from pilothouse_agent.tools.shell.exit_words import exit_words
 from pilothouse_agent.tools.shell.output import CommandOutput, OutputLimits
@@ -87,58 +87,40 @@ class BashTool:
         self._before = before
         self.spec = ToolSpec("bash", _DESCRIPTION, schema_of(BashArguments))
 
-    def bind(self, arguments: JsonObject) -> BashInvocation:
-        return BashInvocation(self, validate(BashArguments, arguments), cache(self.shell.folder))
+    def bind(self, arguments: JsonObject) -> BoundCall:
+        wanted = validate(BashArguments, arguments)
+        run = _Command(self, wanted, self.shell.folder())
+        return BoundCall(
+            title=_title(wanted),
+            footprint=self._footprint(wanted.command, run.folder),
+            command=wanted.command,
+            show=run.show,
+            run=run.run,
+        )
 
     async def prepared(self) -> Sequence[str]:
         return await self._before() if self._before is not None else ()
 
-    def footprint_of(self, command: str) -> Footprint:
-        return Footprint(extent="readsEverything" if self._read_only(command) else "touchesEverything")
+    def _footprint(self, command: str, folder: str) -> Footprint:
+        """Where the working folder is gone, also the folder it runs in, so that this is judged too."""
+        touched = () if folder == self.shell.cwd else (Touch(folder, subtree=True),)
+        if self._read_only(command):
+            return Footprint(reads=touched, extent="readsEverything")
+        return Footprint(writes=touched, extent="touchesEverything")
 
 
 @dataclass(frozen=True, slots=True)
-class BashInvocation:
-    """One command to be run."""
-
+class _Command:
     tool: BashTool
     arguments: BashArguments
-    folder: Callable[[], str]
-    """Where it runs; the first to ask has the disk looked at."""
+    folder: str
+    """Where it runs."""
 
-    @property
-    def title(self) -> str:
-        shown = visible(self.command)
-        rest = len(shown) - _TITLE_LENGTH
-        cut = f"{shown[:_TITLE_LENGTH]} … ({rest:,} more characters)" if rest > 0 else shown
-        return f"{'Start' if self.arguments.background else 'Run'} {cut}"
+    async def show(self, planned: PlannedFiles) -> Preview:
+        return Preview(command=await asyncio.to_thread(visible, self.arguments.command, lines=True))
 
-    @property
-    def footprint(self) -> Footprint:
-        """Where the working folder is gone, also the folder it runs in, so that this is judged too."""
-        footprint = self.tool.footprint_of(self.command)
-        folder = self.folder()
-        if folder == self.tool.shell.cwd:
-            return footprint
-        touched = (Touch(folder, subtree=True),)
-        if footprint.extent == "readsEverything":
-            return replace(footprint, reads=touched)
-        return replace(footprint, writes=touched)
-
-    @property
-    def locations(self) -> tuple[Location, ...]:
-        return ()
-
-    @property
-    def command(self) -> str:
-        return self.arguments.command
-
-    async def preview(self, planned: PlannedFiles) -> Preview:
-        return Preview(command=await asyncio.to_thread(visible, self.command, lines=True))
-
-    async def execute(self, context: ToolContext) -> ToolResult:
-        folder = await asyncio.to_thread(self.folder)
-        before = [*self._elsewhere(folder), *await self.tool.prepared()]
+    async def run(self, context: ToolContext) -> ToolResult:
+        before = [*self._elsewhere(), *await self.tool.prepared()]
         if self.arguments.background:
             return await self._start(before)
         output = CommandOutput(context.progress, self.tool.output_folder, self.tool.limits)
@@ -152,7 +134,11 @@ class BashInvocation:
     async def _run(self, output: CommandOutput, context: ToolContext) -> Ending:
         try:
             return await self.tool.shell.run(
-                self.command, output, folder=self.folder(), timeout=self._timeout, signal=context.signal
+                self.arguments.command,
+                output,
+                folder=self.folder,
+                timeout=self._timeout,
+                signal=context.signal,
             )
         except asyncio.CancelledError:
             # An abort also cancels this task. That is what the result says then, with the output so far.
@@ -161,7 +147,7 @@ class BashInvocation:
             return Ending("aborted")
 
     async def _start(self, before: Sequence[str]) -> ToolResult:
-        started = await self.tool.background.start(self.command, folder=self.folder())
+        started = await self.tool.background.start(self.arguments.command, folder=self.folder)
         pid, path = started.pid, started.path
         if started.code is not None:
             return await self._ended_early(started, before)
@@ -179,11 +165,11 @@ class BashInvocation:
         details: JsonObject = {"exitCode": started.code, "outputFile": started.path}
         return ToolResult((TextBlock(text),), is_error=started.code != 0, details=details)
 
-    def _elsewhere(self, folder: str) -> list[str]:
+    def _elsewhere(self) -> list[str]:
         cwd = self.tool.shell.cwd
-        if folder == cwd:
+        if self.folder == cwd:
             return []
-        return [f"the working folder {cwd} does not exist any more, so this ran in {folder}"]
+        return [f"the working folder {cwd} does not exist any more, so this ran in {self.folder}"]
 
     @property
     def _timeout(self) -> float:
@@ -202,6 +188,13 @@ class BashInvocation:
     def _clamped(self) -> list[str]:
         wanted = self.arguments.timeout or 0
         return [f"timeout was cut down to its upper limit of {MAX_TIMEOUT:.0f} s"] * (wanted > MAX_TIMEOUT)
+
+
+def _title(wanted: BashArguments) -> str:
+    shown = visible(wanted.command)
+    rest = len(shown) - _TITLE_LENGTH
+    cut = f"{shown[:_TITLE_LENGTH]} … ({rest:,} more characters)" if rest > 0 else shown
+    return f"{'Start' if wanted.background else 'Run'} {cut}"
 
 
 def _notes(ending: Ending, timeout: float) -> list[str]:
