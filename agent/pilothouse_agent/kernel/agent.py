@@ -11,6 +11,7 @@ from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_agent.kernel.approvals import Approvals
 from pilothouse_agent.kernel.bus import EventBus, Listener
 from pilothouse_agent.kernel.compact import Compacting
+from pilothouse_agent.kernel.context import RunContext
 from pilothouse_agent.kernel.errors import AgentBusy, NothingToContinue, NotRunning
 from pilothouse_agent.kernel.events import (
     MessageEnd,
@@ -20,7 +21,9 @@ from pilothouse_agent.kernel.events import (
     QueueKind,
     SessionUpdate,
 )
-from pilothouse_agent.kernel.loop import Input, Runner
+from pilothouse_agent.kernel.following import Input
+from pilothouse_agent.kernel.hooks import HookRunner
+from pilothouse_agent.kernel.loop import Runner
 from pilothouse_agent.kernel.messages import (
     AssistantMessage,
     CustomMessage,
@@ -39,7 +42,7 @@ from pilothouse_agent.kernel.queues import MessageQueues, QueueMode
 from pilothouse_agent.kernel.request import ThinkingLevel
 from pilothouse_agent.kernel.run import WAITS_FOR_ITSELF, Run, RunResult
 from pilothouse_agent.kernel.settings import RunSettings
-from pilothouse_agent.kernel.snapshot import Snapshots
+from pilothouse_agent.kernel.snapshot import take_snapshot
 from pilothouse_agent.kernel.state import AgentStateSnapshot, State
 from pilothouse_agent.kernel.transcript import Transcript
 
@@ -70,15 +73,13 @@ class Agent:
         self._queues = MessageQueues()
         self._bus = EventBus(self._state.apply, limit=parts.settings.listener_limit)
         self._approvals = Approvals(parts.approver, self._bus.publish)
-        self._snapshots = Snapshots(self._state, self._config, self._queues, lambda: self._transcript)
-        self._runner: Runner | None = None
-        self._signal: AbortSignal | None = None
+        self._active: RunContext | None = None
         self._idle = asyncio.Event()
         self._idle.set()
 
     @property
     def state(self) -> AgentStateSnapshot:
-        return self._snapshots.take()
+        return take_snapshot(self._state, self._config, self._queues, self._transcript)
 
     @property
     def approvals(self) -> Approvals:
@@ -102,7 +103,7 @@ class Agent:
     @property
     def aborting(self) -> bool:
         """What is active has been aborted and is on its way out."""
-        return self._signal is not None and self._signal.aborted
+        return self._active is not None and self._active.signal.aborted
 
     @property
     def run_id(self) -> str | None:
@@ -112,7 +113,7 @@ class Agent:
     @property
     def ending(self) -> bool:
         """The run takes no more messages but its slot is not free yet (Q2)."""
-        return self._runner is not None and self._runner.closed
+        return self._queues.closed
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         return self._bus.subscribe(listener)
@@ -167,13 +168,12 @@ class Agent:
 
     def abort(self) -> tuple[QueuedItem, ...]:
         """End whatever runs; idempotent, legal at any time (A5). Returns what was still queued (Q3)."""
-        returned: tuple[QueuedItem, ...] = ()
-        if self._runner is not None and not self._runner.closed:
-            returned = self._runner.hand_back()
-        if self._signal is not None and not self._signal.aborted:
-            self._bus.set_limit(self._parts.settings.abort_listener_limit)
-            self._signal.set()
-        return returned
+        if self._active is None:
+            return ()
+        if self._state.run_id is not None:
+            return self._active.abort()
+        self._active.stop()
+        return ()
 
     async def wait_for_idle(self) -> None:
         """Returns when the run has ended and its slot is free. Raises RuntimeError inside a listener."""
@@ -187,9 +187,7 @@ class Agent:
         Cancelling the caller aborts it.
         """
         self._refuse_if_busy()
-        self._idle.clear()
-        self._signal = AbortSignal()
-        task = asyncio.create_task(self._compact(self._signal))
+        task = asyncio.create_task(self._compact(self._occupy("")))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -243,27 +241,29 @@ class Agent:
             raise AgentBusy
 
     def _begin(self, inputs: Sequence[Input], prompt_id: str | None, run_id: str | None = None) -> Run:
-        self._idle.clear()
-        self._state.turn = 0
-        self._signal = AbortSignal()
         run_id = run_id or self._parts.new_id("run")
+        self._state.turn = 0
         self._state.run_id = run_id
-        self._runner = Runner(
-            run_id,
-            inputs,
-            prompt_id=prompt_id,
-            parts=self._parts,
-            config=self._config,
-            transcript=self._transcript,
-            state=self._state,
-            queues=self._queues,
-            bus=self._bus,
-            approvals=self._approvals,
-            snapshots=self._snapshots,
-            signal=self._signal,
-        )
-        task = asyncio.create_task(self._run(self._runner))
+        task = asyncio.create_task(self._run(Runner(self._occupy(run_id), inputs, prompt_id)))
         return Run(run_id, task, abort=self.abort, in_listener=self._bus.in_listener)
+
+    def _occupy(self, run_id: str) -> RunContext:
+        """Take the slot, until `_settle`."""
+        self._idle.clear()
+        parts, signal = self._parts, AbortSignal()
+        self._active = RunContext(
+            run_id,
+            parts,
+            self._config,
+            self._transcript,
+            self._state,
+            self._queues,
+            self._bus,
+            self._approvals,
+            HookRunner(parts.hooks, signal, limit=parts.settings.hook_limit, notify=self._bus.post),
+            signal,
+        )
+        return self._active
 
     async def _run(self, runner: Runner) -> RunResult:
         try:
@@ -271,10 +271,9 @@ class Agent:
         finally:
             await self._settle("failed")
 
-    async def _compact(self, signal: AbortSignal) -> bool:
-        compacting = Compacting(self._parts, self._config, self._transcript, self._state, self._bus, signal)
+    async def _compact(self, context: RunContext) -> bool:
         try:
-            return await compacting.run("manual")
+            return await Compacting(context).run("manual")
         finally:
             await self._settle("aborted")
 
@@ -284,8 +283,8 @@ class Agent:
             if self._state.phase != "idle":
                 await self._bus.publish(self._state.move("idle", reason))
         finally:
-            self._runner = None
-            self._signal = None
+            self._active = None
+            self._queues.reopen()
             self._config.of_run = RunChoices()
             self._bus.set_limit(self._parts.settings.listener_limit)
             self._idle.set()

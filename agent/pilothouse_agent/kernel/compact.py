@@ -6,15 +6,12 @@ import logging
 from collections.abc import Sequence
 from typing import cast
 
-from pilothouse_agent.kernel.abort import Aborted, AbortSignal, bounded
-from pilothouse_agent.kernel.bus import EventBus
+from pilothouse_agent.kernel.abort import Aborted, bounded
+from pilothouse_agent.kernel.context import RunContext
 from pilothouse_agent.kernel.events import CompactionEnd, CompactionReason, CompactionStart
 from pilothouse_agent.kernel.foreign import contained, described, guarded
 from pilothouse_agent.kernel.messages import ErrorInfo, Message
-from pilothouse_agent.kernel.parts import AgentConfig, AgentParts
 from pilothouse_agent.kernel.ports import Compaction, Compactor
-from pilothouse_agent.kernel.state import State
-from pilothouse_agent.kernel.transcript import Transcript
 
 __all__ = ["Compacting"]
 
@@ -31,21 +28,10 @@ _NO_ROOM = (
 class Compacting:
     """The compactions of one run, or one by hand."""
 
-    def __init__(
-        self,
-        parts: AgentParts,
-        config: AgentConfig,
-        transcript: Transcript,
-        state: State,
-        bus: EventBus,
-        signal: AbortSignal,
-    ) -> None:
-        self._parts = parts
-        self._config = config
-        self._transcript = transcript
-        self._state = state
-        self._bus = bus
-        self._signal = signal
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._parts = context.parts
+        self._transcript = context.transcript
         self._fruitless = 0
         self._failed = 0
 
@@ -74,16 +60,16 @@ class Compacting:
         """Whether the history is shorter now; otherwise it is unchanged."""
         if self._parts.compactor is None:
             return False
-        before = self._transcript.tokens
-        back = self._state.phase
-        await self._bus.publish(self._state.move("compaction", reason))
-        await self._bus.publish(CompactionStart(reason))
+        context, before = self._context, self._transcript.tokens
+        back = context.state.phase
+        await context.move("compaction", reason)
+        await context.bus.publish(CompactionStart(reason))
         outcome = await self._compact(self._parts.compactor, reason)
         if isinstance(outcome, Compaction):
             self._transcript.replace(outcome.messages)
         else:
             self._failed += 1
-        await self._bus.publish(
+        await context.bus.publish(
             CompactionEnd(
                 reason,
                 before,
@@ -92,17 +78,17 @@ class Compacting:
                 outcome if isinstance(outcome, ErrorInfo) else None,
             )
         )
-        if not self._signal.aborted:
+        if not context.signal.aborted:
             done = "compacted" if isinstance(outcome, Compaction) else "notCompacted"
-            await self._bus.publish(self._state.move(back, done))
+            await context.move(back, done)
         return isinstance(outcome, Compaction)
 
     async def _compact(self, compactor: Compactor, reason: CompactionReason) -> Compaction | ErrorInfo:
         limit = self._parts.settings.compaction_limit
         try:
-            limits = guarded(self._parts.provider.limits, self._config.model_in_use)
+            limits = guarded(self._parts.provider.limits, self._context.config.model_in_use)
             work = contained(compactor.compact, tuple(self._transcript.messages), limits, reason)
-            done = cast("object", await bounded(work, signal=self._signal, limit=limit))
+            done = cast("object", await bounded(work, signal=self._context.signal, limit=limit))
         except Aborted:
             return ErrorInfo("internal", "The compaction was aborted; the history is unchanged.")
         except Exception as error:
@@ -118,7 +104,7 @@ class Compacting:
 
     def _due(self, compactor: Compactor) -> bool:
         try:
-            limits = guarded(self._parts.provider.limits, self._config.model_in_use)
+            limits = guarded(self._parts.provider.limits, self._context.config.model_in_use)
             return bool(guarded(compactor.due, self._transcript.tokens, limits))
         except Exception:
             logger.exception("The check whether a compaction is due failed; none is made")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from pilothouse_agent.kernel.abort import Aborted, AbortSignal
+from pilothouse_agent.kernel.abort import Aborted
 from pilothouse_agent.kernel.body import Body
-from pilothouse_agent.kernel.bus import EventBus
+from pilothouse_agent.kernel.context import RunContext
 from pilothouse_agent.kernel.events import (
     FileChanged,
     Notice,
@@ -18,14 +18,12 @@ from pilothouse_agent.kernel.events import (
     ToolExecutionUpdate,
 )
 from pilothouse_agent.kernel.foreign import described
-from pilothouse_agent.kernel.hooks import HookFailed, HookRunner
+from pilothouse_agent.kernel.hooks import HookFailed
 from pilothouse_agent.kernel.messages import ToolCall
-from pilothouse_agent.kernel.ports import Clock
+from pilothouse_agent.kernel.ports import Tool
 from pilothouse_agent.kernel.prepare import Bound, Preparer
 from pilothouse_agent.kernel.results import CallEnd, aborted, failed, finished
 from pilothouse_agent.kernel.schedule import dependencies
-from pilothouse_agent.kernel.settings import RunSettings
-from pilothouse_agent.kernel.state import State
 
 __all__ = ["ToolExecutor"]
 
@@ -54,25 +52,13 @@ class _Entry:
 class ToolExecutor:
     """For one batch; gives exactly one end a call."""
 
-    def __init__(
-        self,
-        *,
-        preparer: Preparer,
-        hooks: HookRunner,
-        bus: EventBus,
-        state: State,
-        signal: AbortSignal,
-        settings: RunSettings,
-        clock: Clock,
-    ) -> None:
-        self._preparer = preparer
-        self._hooks = hooks
-        self._bus = bus
-        self._state = state
-        self._signal = signal
-        self._settings = settings
-        self._clock = clock
-        self._slots = asyncio.Semaphore(settings.parallel)
+    def __init__(self, context: RunContext, tools: Sequence[Tool]) -> None:
+        self._preparer = Preparer(context, tools)
+        self._context = context
+        self._signal = context.signal
+        self._settings = context.parts.settings
+        self._clock = context.parts.clock
+        self._slots = asyncio.Semaphore(self._settings.parallel)
         self._inbox: asyncio.Queue[tuple[_Entry, _News] | None] = asyncio.Queue()
         """What is to be published, in the order it happened; None tells of the abort."""
         self._aborted_at: float | None = None
@@ -101,7 +87,7 @@ class ToolExecutor:
             bound = await self._preparer.admit(bound)
         if isinstance(bound, CallEnd):
             return await self._publish_end(call, bound, started)
-        body = Body(call.id, self._signal, self._state, bound.consent)
+        body = Body(call.id, self._signal, self._context.state, bound.consent)
         entry = _Entry(bound, started, body)
         body.on_progress = lambda: self._inbox.put_nowait((entry, "progress"))
         body.on_settled = lambda: self._write_settled(entry)
@@ -142,7 +128,7 @@ class ToolExecutor:
         if self._signal.aborted or end.outcome in ("aborted", "denied"):
             return end
         try:
-            return finished(await self._hooks.after(call, end.result))
+            return finished(await self._context.hooks.after(call, end.result))
         except HookFailed as error:
             failure = failed(str(error))
             return replace(failure, result=replace(failure.result, effects=end.result.effects))
@@ -211,7 +197,7 @@ class ToolExecutor:
                 continue
             entry.end = aborted(_WRITE_UNKNOWN if entry.body.in_write else _LEFT_BEHIND)
             name = entry.bound.call.name
-            self._bus.post(
+            self._context.bus.post(
                 Notice("warning", f"{name} did not stop when the run was aborted.", "abortIgnored")
             )
             await self._close(entry, entry.end)
@@ -232,13 +218,13 @@ class ToolExecutor:
             event = ToolExecutionStart(
                 call.id, call.name, "other", call.arguments, call.name, call.arguments_text
             )
-        await self._bus.publish(event)
+        await self._context.bus.publish(event)
         return started
 
     async def _publish_progress(self, entry: _Entry) -> None:
         text, dropped = entry.body.take_progress()
         if text:
-            await self._bus.publish(ToolExecutionUpdate(entry.bound.call.id, text, dropped))
+            await self._context.bus.publish(ToolExecutionUpdate(entry.bound.call.id, text, dropped))
 
     async def _publish_end(self, call: ToolCall, end: CallEnd, started: float) -> CallEnd:
         """The end as it is told to the model too."""
@@ -246,8 +232,8 @@ class ToolExecutor:
         for effect in end.result.effects:
             if isinstance(effect, FileChanged):
                 effect = replace(effect, tool_call_id=call.id)
-            await self._bus.publish(effect)
-        await self._bus.publish(
+            await self._context.bus.publish(effect)
+        await self._context.bus.publish(
             ToolExecutionEnd(
                 call.id,
                 call.name,

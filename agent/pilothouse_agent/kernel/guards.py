@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from pilothouse_agent.kernel.messages import TextBlock, ToolCall, UserBlock
+from pilothouse_agent.kernel.messages import ToolCall, UserBlock
 
 __all__ = ["LoopGuard", "todo_reminder"]
 
@@ -36,11 +36,9 @@ class LoopGuard:
         return notice, self._count >= _STOP_AT and call.name not in _ONLY_WARNED
 
 
-def todo_reminder(unfinished: Sequence[str]) -> tuple[UserBlock, ...]:
+def todo_reminder(unfinished: Sequence[str]) -> str:
     listed = "\n".join(f"- {todo}" for todo in unfinished)
     return (
-        TextBlock(
-            f"The todo list still has unfinished items:\n{listed}\n"
-            "Go on with them, or update the list if they are done or no longer needed."
-        ),
+        f"The todo list still has unfinished items:\n{listed}\n"
+        "Go on with them, or update the list if they are done or no longer needed."
     )

@@ -41,11 +41,11 @@ def places_of(messages: Sequence[Message], refused: RefusedBlock, *, attempt: in
     return tuple(place for message in named if place.block < len(_blocks(message)))
 
 
-def refusal_note(reason: str) -> tuple[UserBlock, ...]:
+def refusal_note(reason: str) -> str:
     """What stands in the place of a refused block."""
     if len(reason) > _REASON_SIZE:
         reason = f"{reason[:_REASON_SIZE]}…"
-    return (TextBlock(f"[Left out, because the provider of the model refused it: {reason}]"),)
+    return f"[Left out, because the provider of the model refused it: {reason}]"
 
 
 def without_blocks(messages: Sequence[Message], record: CustomMessage) -> list[Message]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from pilothouse_agent.kernel.abort import Aborted, AbortSignal, bounded
-from pilothouse_agent.kernel.approvals import Approvals
+from pilothouse_agent.kernel.abort import Aborted, bounded
 from pilothouse_agent.kernel.consent import ShownChanges
+from pilothouse_agent.kernel.context import RunContext
 from pilothouse_agent.kernel.events import Location, ToolKind
 from pilothouse_agent.kernel.foreign import contained, described, guarded
-from pilothouse_agent.kernel.hooks import BlockCall, HookFailed, HookRunner
+from pilothouse_agent.kernel.hooks import BlockCall, HookFailed
 from pilothouse_agent.kernel.json_types import JsonObject, copy_object
 from pilothouse_agent.kernel.messages import ToolCall, text_of
 from pilothouse_agent.kernel.ports import Consent, Invocation, PermissionPipeline, PlannedFiles, Tool
@@ -48,31 +48,12 @@ class Bound:
 class Preparer:
     """Prepares the calls of one batch, one after another."""
 
-    def __init__(
-        self,
-        *,
-        run_id: str,
-        tools: Mapping[str, Tool],
-        hooks: HookRunner,
-        permissions: PermissionPipeline | None,
-        approvals: Approvals,
-        plan: Callable[[], PlannedFiles] | None,
-        signal: AbortSignal,
-        limit: float,
-        new_id: Callable[[str], str],
-        on_stop: Callable[[], object],
-    ) -> None:
-        """`on_stop` is called when the user answers a question with stop."""
-        self._run_id = run_id
-        self._tools = tools
-        self._hooks = hooks
-        self._permissions = permissions
-        self._approvals = approvals
-        self._plan = plan
-        self._signal = signal
-        self._limit = limit
-        self._new_id = new_id
-        self._on_stop = on_stop
+    def __init__(self, context: RunContext, tools: Sequence[Tool]) -> None:
+        self._context = context
+        self._tools = {tool.spec.name: tool for tool in tools}
+        self._signal = context.signal
+        self._permissions = context.parts.permissions
+        self._limit = context.parts.settings.hook_limit
         self._approved: list[Bound] = []
 
     async def bind(self, call: ToolCall) -> Bound | CallEnd:
@@ -124,7 +105,7 @@ class Preparer:
 
     async def _hooked(self, bound: Bound) -> Bound | CallEnd:
         try:
-            decision = await self._hooks.before(bound.call)
+            decision = await self._context.hooks.before(bound.call)
         except HookFailed as error:
             return failed(str(error))
         self._signal.raise_if_aborted()
@@ -185,16 +166,16 @@ class Preparer:
         permissions = self._permissions
         assert permissions is not None
         question = Question(
-            self._new_id("ask"),
+            self._context.parts.new_id("ask"),
             bound.call,
             bound.kind,
             bound.title,
             verdict.risk,
             verdict.options,
             preview,
-            self._run_id,
+            self._context.run_id,
         )
-        resolution = await self._approvals.ask(
+        resolution = await self._context.approvals.ask(
             question, self._signal, lambda option_id: permissions.settle(request, option_id)
         )
         if resolution.decision == "allowed":
@@ -202,7 +183,7 @@ class Preparer:
         if resolution.decision == "cancelled":
             return aborted()
         if resolution.stop:
-            self._on_stop()
+            self._context.abort()
         return denied(resolution.reason)
 
     async def _preview(self, bound: Bound) -> Preview | None:
@@ -210,9 +191,10 @@ class Preparer:
 
         Planned anew for each question, because a call that is shown and then denied leaves nothing.
         """
-        if self._plan is None:
+        files = self._context.parts.files
+        if files is None:
             return None
-        planned = guarded(self._plan)
+        planned = guarded(files.plan)
         for approved in self._approved:
             await self._note(approved, planned)
         return await self._bounded_preview(bound, planned)

@@ -18,7 +18,13 @@ class MessageQueues:
 
     def __init__(self) -> None:
         self.modes: dict[QueueKind, QueueMode] = {"steering": "one", "followUp": "one"}
+        self.closed = False
+        """The final poll of a run is over; nothing more is taken until its slot is free (Q2)."""
+        self.returned: tuple[QueuedItem, ...] = ()
+        """What the run that is ending did not deliver (Q3)."""
         self._items: dict[QueueKind, list[QueuedItem]] = {"steering": [], "followUp": []}
+        self._arriving: list[QueuedItem] = []
+        """Taken for the next turn, but not delivered yet."""
 
     def __bool__(self) -> bool:
         return any(self._items.values())
@@ -31,6 +37,7 @@ class MessageQueues:
         items = self._items[kind]
         count = 1 if self.modes[kind] == "one" else len(items)
         taken, items[:] = items[:count], items[count:]
+        self._arriving += taken
         return taken
 
     def next_items(self) -> list[QueuedItem]:
@@ -45,11 +52,25 @@ class MessageQueues:
             items[:] = [item for item in items if item.queue_id not in queue_ids]
         return tuple(removed)
 
-    def drain(self) -> tuple[QueuedItem, ...]:
-        drained = (*self._items["steering"], *self._items["followUp"])
-        for items in self._items.values():
-            items.clear()
-        return drained
+    def deliver(self, item: QueuedItem) -> bool:
+        """Whether the item that was taken is still to be delivered, and not handed back meanwhile."""
+        if item not in self._arriving:
+            return False
+        self._arriving.remove(item)
+        return True
+
+    def hand_back(self) -> tuple[QueuedItem, ...]:
+        """Close; what was not delivered is returned, once."""
+        self.closed = True
+        items = (*self._arriving, *self._items["steering"], *self._items["followUp"])
+        for held in (self._arriving, *self._items.values()):
+            held.clear()
+        self.returned += items
+        return items
+
+    def reopen(self) -> None:
+        self.closed = False
+        self.returned = ()
 
     def update(self) -> QueueUpdate:
         return QueueUpdate(tuple(self._items["steering"]), tuple(self._items["followUp"]))

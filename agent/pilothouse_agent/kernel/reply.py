@@ -5,32 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pilothouse_agent.kernel.abort import Aborted, AbortSignal, bounded
+from pilothouse_agent.kernel.abort import Aborted, bounded
 from pilothouse_agent.kernel.builder import MessageBuilder
-from pilothouse_agent.kernel.bus import EventBus
 from pilothouse_agent.kernel.compact import Compacting
+from pilothouse_agent.kernel.context import RunContext
 from pilothouse_agent.kernel.events import MessageEnd, MessageStart, Notice, RetryScheduled
 from pilothouse_agent.kernel.foreign import contained, described, guarded
-from pilothouse_agent.kernel.hooks import HookRunner
 from pilothouse_agent.kernel.left_out import places_of, refusal_note
 from pilothouse_agent.kernel.messages import (
     AssistantMessage,
-    BlockPlace,
     CustomMessage,
     ErrorInfo,
     MessageStop,
     RefusedBlock,
-    TextBlock,
     Usage,
-    UserBlock,
     text_of,
 )
-from pilothouse_agent.kernel.parts import AgentConfig, AgentParts
 from pilothouse_agent.kernel.ports import Tool
 from pilothouse_agent.kernel.pump import StreamPump
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ModelRequest, StreamEvent
-from pilothouse_agent.kernel.state import State
-from pilothouse_agent.kernel.transcript import Transcript
 
 __all__ = ["Reply", "ReplyMaker"]
 
@@ -66,25 +59,14 @@ class _Answer:
 class ReplyMaker:
     """Makes the replies of one run; counts its retries and resumes."""
 
-    def __init__(
-        self,
-        *,
-        parts: AgentParts,
-        config: AgentConfig,
-        transcript: Transcript,
-        state: State,
-        bus: EventBus,
-        hooks: HookRunner,
-        signal: AbortSignal,
-    ) -> None:
-        self._parts = parts
-        self._config = config
-        self._transcript = transcript
-        self._state = state
-        self._bus = bus
-        self._hooks = hooks
-        self._signal = signal
-        self._compacting = Compacting(parts, config, transcript, state, bus, signal)
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._parts = context.parts
+        self._config = context.config
+        self._transcript = context.transcript
+        self._bus = context.bus
+        self._signal = context.signal
+        self._compacting = Compacting(context)
         self._open: _Answer | None = None
         self._resumes = 0
         self._delay: tuple[float, ErrorInfo] | None = None
@@ -149,7 +131,7 @@ class ReplyMaker:
         specs = self._config.specs()
         model, thinking = self._config.model_in_use, self._config.thinking_in_use
         system = guarded(self._config.system, specs)
-        messages = await self._hooks.request_messages(self._transcript.view())
+        messages = await self._context.hooks.request_messages(self._transcript.view())
         return ModelRequest(self._parts.session_id, "turn", model, system, messages, specs, thinking)
 
     async def _stream(self, request: ModelRequest, answer: _Answer) -> None:
@@ -202,7 +184,7 @@ class ReplyMaker:
         has_text = answer.builder.text_visible
         message = await self._store(answer, "interrupted", usage=failed.usage, error=error)
         self._delay = (delay, error)
-        resume = (self._custom("resume", (TextBlock(_RESUME),), for_model=True),) if has_text else ()
+        resume = (self._context.custom("resume", _RESUME),) if has_text else ()
         return Reply(message, tools, resume=resume)
 
     async def _aborted(self, answer: _Answer, tools: tuple[Tool, ...]) -> Reply:
@@ -234,10 +216,8 @@ class ReplyMaker:
         places = places_of(self._transcript.messages, refused, attempt=self._refusals)
         if not places:
             return False
-        record = self._custom("leftOut", refusal_note(reason), left_out=places)
-        self._transcript.append(record)
-        await self._bus.publish(MessageStart(record.id, "custom"))
-        await self._bus.publish(MessageEnd(record))
+        record = self._context.custom("leftOut", refusal_note(reason), for_model=False, left_out=places)
+        await self._context.store(record)
         told = text_of(record.content).partition(": ")[2].removesuffix("]")
         text = f"The provider of the model refused {_counted(len(places))}, left out from now on: {told}"
         await self._bus.publish(Notice("warning", text, "blockRefused"))
@@ -249,18 +229,18 @@ class ReplyMaker:
             await self._wait(delay, error, attempt=self._resumes, attempts=self._parts.settings.resumes)
 
     async def _wait(self, delay: float, error: ErrorInfo, *, attempt: int, attempts: int) -> None:
-        await self._bus.publish(self._state.move("retry", error.kind))
+        await self._context.move("retry", error.kind)
         await self._bus.publish(RetryScheduled(attempt, attempts, round(delay * 1000), error.message))
         try:
             waiting = contained(self._parts.clock.sleep, delay)
             await bounded(waiting, signal=self._signal, limit=None)
         except Aborted:
             return
-        await self._bus.publish(self._state.move("turn", "retry"))
+        await self._context.move("turn", "retry")
 
     async def _start(self, answer: _Answer) -> None:
         answer.started = True
-        self._state.streaming = answer.builder
+        self._context.state.streaming = answer.builder
         await self._bus.publish(MessageStart(answer.builder.message_id, "assistant"))
 
     async def _store(
@@ -292,17 +272,6 @@ class ReplyMaker:
     def _builder(self) -> MessageBuilder:
         new_id = self._parts.new_id
         return MessageBuilder(new_id("msg"), taken=self._transcript.call_ids, new_id=lambda: new_id("call"))
-
-    def _custom(
-        self,
-        name: str,
-        content: tuple[UserBlock, ...],
-        *,
-        for_model: bool = False,
-        left_out: tuple[BlockPlace, ...] = (),
-    ) -> CustomMessage:
-        parts = self._parts
-        return CustomMessage(parts.new_id("msg"), content, parts.clock.now(), name, for_model, left_out)
 
 
 def _final(error: ErrorInfo) -> ErrorInfo:
