@@ -68,7 +68,7 @@ def question_lines(question: Question) -> str:
 
 
 def resolution_line(resolved: ApprovalResolved) -> str:
-    said = {"allowed": "Allowed", "denied": "Rejected", "cancelled": "Withdrawn", "superseded": "Withdrawn"}
+    said = {"allowed": "Allowed", "denied": "Rejected", "cancelled": "Withdrawn"}
     reason = f": {_plain(resolved.reason)}" if resolved.reason else ""
     return f"*{said[resolved.decision]}{reason}.*"
 

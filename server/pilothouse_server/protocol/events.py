@@ -231,7 +231,7 @@ class ApprovalResolvedEvent(EventBase):
     type: Literal["approval_resolved"]
     approval_id: str
     tool_call_id: str
-    decision: Literal["allowed", "denied", "cancelled", "superseded"]
+    decision: Literal["allowed", "denied", "cancelled"]
     by: str
     reason: str | None = None
 

@@ -24,7 +24,7 @@ __all__ = ["RunProgress"]
 
 logger = logging.getLogger(__name__)
 
-_ANSWERED = {"allowed": "Allowed", "denied": "Rejected", "cancelled": "Stopped", "superseded": "Allowed"}
+_ANSWERED = {"allowed": "Allowed", "denied": "Rejected", "cancelled": "Stopped"}
 _CREATE = 5.0
 """Seconds the client has to accept a token."""
 

@@ -34,10 +34,6 @@ class ProxyRoute:
         return f"{self.kind}://{self.place}"
 
     @property
-    def is_socks(self) -> bool:
-        return self.kind.startswith("socks")
-
-    @property
     def is_here(self) -> bool:
         """Whether it runs on this machine."""
         return is_loopback(urlsplit(self.url).hostname)

@@ -40,7 +40,6 @@ class Surroundings:
     """Files that are searched and fit the glob."""
     hidden: tuple[str, ...]
     """Files that would fit, were they not hidden by ignore rules."""
-    hidden_count: int
     notices: tuple[str, ...]
 
 
@@ -72,7 +71,7 @@ async def look_around(
     found = [path for path in hidden.paths if path not in known]
     meant = pattern if not fitting else None
     notices = await asyncio.to_thread(_notices, scope, meant, listed, count)
-    return Surroundings(fitting, tuple(found), count, tuple(notices))
+    return Surroundings(fitting, tuple(found), tuple(notices))
 
 
 class _Hidden:
