@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
-import textwrap
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -18,7 +16,13 @@ from pilothouse_agent.kernel.messages import Usage
 from pilothouse_agent.kernel.request import ImageLimits, ModelLimits
 from pilothouse_agent.models.choosing.catalogue import Catalogue, ModelFacts
 from pilothouse_agent.models.choosing.families import Family, converses, family_of
-from pilothouse_agent.models.choosing.price_data import Listed, PriceData, Prices, load_price_data
+from pilothouse_agent.models.choosing.price_data import (
+    Listed,
+    PriceData,
+    Prices,
+    Seller,
+    Tariff,
+)
 from pilothouse_agent.models.choosing.provider_config import ProviderConfig
 from pilothouse_agent.models.choosing.provider_reader import read_providers
 from pilothouse_agent.models.model_traits import ModelTraits
@@ -28,30 +32,14 @@ ADDRESS = "https://models.example/v1"
 DOLLARS = Prices(Decimal(3), Decimal(15))
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A model of the price data."""
-
-    context_window: int | None = None
-    dollars: Prices = field(default_factory=Prices)
-
-    def prices(self, when: datetime) -> Prices:
-        assert when == NOON
-        return self.dollars
-
-    def cost(self, usage: Usage, when: datetime) -> Decimal | None:
-        return None if usage.input is None else Decimal(usage.input)
+def _row(context_window: int | None = None, dollars: Prices = Prices()) -> Listed:  # noqa: B008 - immutable
+    tariff = Tariff(dollars.input, dollars.output)
+    return Listed("", context_window=context_window, tariffs=(tariff,))
 
 
-class _Data:
-    def __init__(self, rows: Mapping[str, _Row]) -> None:
-        self.rows = rows
-
-    def find(self, address: str, model: str) -> Listed | None:
-        return self.rows.get(model) if address == ADDRESS else None
-
-    def offered(self, address: str) -> Iterator[tuple[str, Listed]]:
-        yield from self.rows.items() if address == ADDRESS else ()
+def _data(rows: Mapping[str, Listed]) -> PriceData:
+    models = tuple(replace(row, id=name, names=frozenset({name})) for name, row in rows.items())
+    return PriceData((Seller("x", re.compile(re.escape(ADDRESS)), models),))
 
 
 def _configs(**models: Any) -> dict[str, ProviderConfig]:
@@ -61,8 +49,8 @@ def _configs(**models: Any) -> dict[str, ProviderConfig]:
     return configs
 
 
-async def _catalogue(rows: Mapping[str, _Row], **models: Any) -> Catalogue:
-    catalogue = Catalogue(_configs(**models), load=lambda: _Data(rows), now=lambda: NOON)
+async def _catalogue(rows: Mapping[str, Listed], **models: Any) -> Catalogue:
+    catalogue = Catalogue(_configs(**models), load=lambda: _data(rows), now=lambda: NOON)
     async with asyncio.timeout(5):
         await catalogue.load()
     return catalogue
@@ -70,7 +58,7 @@ async def _catalogue(rows: Mapping[str, _Row], **models: Any) -> Catalogue:
 
 async def test_the_users_word_counts_before_family_and_price_data() -> None:
     catalogue = await _catalogue(
-        {"gpt-4o": _Row(128_000, DOLLARS), "gpt-4o-mini": _Row(128_000, DOLLARS)},
+        {"gpt-4o": _row(128_000, DOLLARS), "gpt-4o-mini": _row(128_000, DOLLARS)},
         **{"gpt-4o": {"contextWindow": 1000, "images": False, "inputPrice": 1, "outputPrice": "2.5"}},
     )
     assert catalogue.facts("x/gpt-4o") == ModelFacts(
@@ -85,16 +73,16 @@ async def test_the_users_word_counts_before_family_and_price_data() -> None:
 @pytest.mark.parametrize(
     ("name", "row", "window"),
     [
-        ("gemini-2.5-pro", _Row(None), 1_048_576),
-        ("gemini-3-pro-preview", _Row(None), 1_048_576),
-        ("gemini-2.0-flash", _Row(None), 1_000_000),
-        ("deepseek-chat", _Row(64_000), 128_000),
-        ("deepseek-reasoner", _Row(64_000), 128_000),
-        ("gpt-4o", _Row(128_000), 128_000),
+        ("gemini-2.5-pro", _row(None), 1_048_576),
+        ("gemini-3-pro-preview", _row(None), 1_048_576),
+        ("gemini-2.0-flash", _row(None), 1_000_000),
+        ("deepseek-chat", _row(64_000), 128_000),
+        ("deepseek-reasoner", _row(64_000), 128_000),
+        ("gpt-4o", _row(128_000), 128_000),
     ],
 )
 async def test_the_window_of_a_family_is_known_where_the_price_data_has_none_or_an_old_one(
-    name: str, row: _Row, window: int
+    name: str, row: Listed, window: int
 ) -> None:
     assert (await _catalogue({name: row})).traits(f"x/{name}").limits.context_window == window
 
@@ -102,7 +90,7 @@ async def test_the_window_of_a_family_is_known_where_the_price_data_has_none_or_
 @pytest.mark.covers("R272")
 async def test_what_a_local_server_takes_in_is_not_told_by_the_family() -> None:
     configs, _ = read_providers({"near": {"baseUrl": "http://127.0.0.1:1/v1"}}, {})
-    catalogue = Catalogue(configs, load=lambda: _Data({}), now=lambda: NOON)
+    catalogue = Catalogue(configs, load=lambda: _data({}), now=lambda: NOON)
     models = ("near/deepseek-r1:8b", "ollama/deepseek-r1:8b")
     assert [catalogue.facts(model).context_window for model in models] == [None, None]
 
@@ -121,7 +109,7 @@ async def test_the_images_that_a_model_takes_are_known_by_its_family_and_its_pro
     model: str, limits: ImageLimits
 ) -> None:
     configs, _ = read_providers({}, {})
-    assert Catalogue(configs, load=lambda: _Data({})).traits(model).limits.images == limits
+    assert Catalogue(configs, load=lambda: _data({})).traits(model).limits.images == limits
 
 
 async def test_of_an_unknown_model_nothing_is_assumed() -> None:
@@ -133,18 +121,18 @@ async def test_of_an_unknown_model_nothing_is_assumed() -> None:
 
 
 async def test_the_same_model_elsewhere_has_no_price() -> None:
-    catalogue = await _catalogue({"m": _Row(9, DOLLARS)})
+    catalogue = await _catalogue({"m": _row(9, DOLLARS)})
     assert (catalogue.facts("x/m"), catalogue.facts("y/m")) == (ModelFacts(9, prices=DOLLARS), ModelFacts())
 
 
 async def test_formats_are_told_the_limits_and_what_the_user_capped() -> None:
-    catalogue = await _catalogue({"m": _Row(9)}, m={"maxOutput": 5, "thinking": False})
+    catalogue = await _catalogue({"m": _row(9)}, m={"maxOutput": 5, "thinking": False})
     assert catalogue.traits("x/m") == ModelTraits(ModelLimits(9, 5), thinking=False, output_cap=5)
     assert catalogue.traits("x/gpt-4o") == ModelTraits(ModelLimits(None, 16384), thinking=False)
 
 
 async def test_what_is_known_grows_when_the_price_data_is_there() -> None:
-    catalogue = Catalogue(_configs(), load=lambda: _Data({"m": _Row(9)}), now=lambda: NOON)
+    catalogue = Catalogue(_configs(), load=lambda: _data({"m": _row(9)}), now=lambda: NOON)
     before = catalogue.traits("x/m").limits
     await catalogue.load()
     assert (before, catalogue.traits("x/m").limits) == (ModelLimits(), ModelLimits(9))
@@ -159,13 +147,13 @@ async def test_new_settings_count_at_once() -> None:
 
 async def test_price_data_that_cannot_be_loaded_is_done_without(caplog: pytest.LogCaptureFixture) -> None:
     def load() -> PriceData:
-        raise ImportError("no genai_prices")
+        raise FileNotFoundError("no price_data.json")
 
     catalogue = Catalogue(_configs(m={"contextWindow": 1}), load=load)
     await catalogue.load()
     assert catalogue.traits("x/m").limits.context_window == 1
     assert [record.getMessage() for record in caplog.records] == [
-        "The price data cannot be used: no genai_prices"
+        "The price data cannot be used: no price_data.json"
     ]
 
 
@@ -192,12 +180,15 @@ async def test_cached_tokens_cost_as_others_where_no_price_says_otherwise() -> N
 
 
 async def test_half_a_price_of_the_user_is_none() -> None:
-    catalogue = await _catalogue({"m": _Row(dollars=DOLLARS)}, m={"inputPrice": 1})
-    assert (catalogue.facts("x/m").prices, catalogue.cost("x/m", Usage(7, 1))) == (DOLLARS, Decimal(7))
+    catalogue = await _catalogue({"m": _row(None, DOLLARS)}, m={"inputPrice": 1})
+    assert (catalogue.facts("x/m").prices, catalogue.cost("x/m", Usage(7, 1))) == (
+        DOLLARS,
+        Decimal("0.000036"),
+    )
 
 
 async def test_models_to_talk_to_are_offered_the_users_first() -> None:
-    rows = {name: _Row(1, DOLLARS) for name in ("m", "m-tts", "text-embedding-3", "z")}
+    rows = {name: _row(1, DOLLARS) for name in ("m", "m-tts", "text-embedding-3", "z")}
     catalogue = await _catalogue(rows, mine={})
     assert [name for name, _ in catalogue.offered("x")] == ["x/mine", "x/m", "x/z"]
     assert catalogue.offered("y") == []
@@ -229,47 +220,3 @@ def test_models_that_do_not_converse_are_known_by_their_names() -> None:
         "whisper-1",
     ]
     assert [name for name in names if converses(name)] == ["gpt-4o", "claude-opus-4-5"]
-
-
-@pytest.mark.slow
-def test_the_packaged_prices_are_found_by_address() -> None:
-    data = load_price_data()
-    sonnet = data.find("https://api.anthropic.com", "claude-sonnet-4-5")
-    assert sonnet is not None
-    assert sonnet.context_window == 200_000
-    assert sonnet.prices(NOON) == Prices(Decimal(3), Decimal(15), Decimal("0.3"), Decimal("3.75"))
-    usage = Usage(1_000, 100, cache_read=400, cache_write=100)
-    assert sonnet.cost(usage, NOON) == Decimal("0.003495")
-    assert data.find("http://127.0.0.1:8080/v1", "claude-sonnet-4-5") is None
-    assert data.find("https://api.anthropic.com", "unheard-of") is None
-    assert "claude-sonnet-4-5" in dict(data.offered("https://api.anthropic.com"))
-
-
-@pytest.mark.slow
-def test_an_impossible_usage_has_no_price() -> None:
-    gpt = load_price_data().find("https://api.openai.com/v1", "gpt-4o")
-    assert gpt is not None
-    assert gpt.cost(Usage(10, 1, cache_read=50), NOON) is None
-    assert gpt.cost(Usage(10), NOON) is None
-
-
-@pytest.mark.slow
-def test_loading_prices_never_goes_to_the_network() -> None:
-    script = """
-        import sys
-        from datetime import UTC, datetime
-        from pilothouse_agent.kernel.messages import Usage
-        from pilothouse_agent.models.choosing.price_data import load_price_data
-
-        def refuse(event, arguments):
-            if event.startswith(("socket.connect", "socket.getaddrinfo")):
-                raise SystemExit(f"it wanted to go to {arguments}")
-
-        sys.addaudithook(refuse)
-        found = load_price_data().find("https://api.openai.com/v1", "gpt-4o")
-        print(found.cost(Usage(1_000_000, 0), datetime.now(UTC)))
-    """
-    ended = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=30
-    )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "2.50\n", "")

@@ -1,23 +1,28 @@
-"""Context windows and prices out of the package genai-prices: the data it ships, never its network update."""
+"""Context windows and prices out of price_data.json, which `python -m scripts.price_data` writes."""
 
 from __future__ import annotations
 
-import importlib
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import Protocol, TypeAlias, cast
+from pathlib import Path
+from typing import TypeAlias
+
+from pydantic import TypeAdapter
 
 from pilothouse_agent.kernel.messages import Usage
 
-__all__ = ["Listed", "PriceData", "Prices", "load_price_data"]
+__all__ = ["PRICE_FILE", "Listed", "PriceData", "Prices", "Rate", "Seller", "Tariff", "load_price_data"]
 
 logger = logging.getLogger(__name__)
 
-_KINDS = ("input", "output", "cache_read", "cache_write")
+PRICE_FILE = Path(__file__).with_suffix(".json")
+
+_MILLION = 1_000_000
+_COMPACT_DATE = re.compile(r"-(20\d\d)(\d\d)(\d\d)(?=-|:|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,123 +39,138 @@ class Prices:
         return self.input is not None and self.output is not None
 
 
-class Listed(Protocol):
-    """A model that has an entry."""
+Rate: TypeAlias = Decimal | tuple[tuple[int, Decimal], ...]
+"""US dollars for a million tokens; of steps that counts, for all tokens, whose number the prompt exceeds."""
 
-    @property
-    def context_window(self) -> int | None: ...
 
-    def prices(self, when: datetime) -> Prices: ...
+@dataclass(frozen=True, slots=True)
+class Tariff:
+    """None: not known; cached tokens without a rate cost what others do."""
+
+    input: Rate | None = None
+    output: Rate | None = None
+    cache_read: Rate | None = None
+    cache_write: Rate | None = None
+    thousand_requests: Decimal = Decimal(0)
+    since: date | None = None
+    daily: tuple[time, time] | None = None
+    """From the first to before the second, which may be on the next day; as `since`, by UTC."""
+
+    def holds(self, when: datetime) -> bool:
+        when = when.astimezone(UTC)
+        if self.since is not None and when.date() < self.since:
+            return False
+        if self.daily is None:
+            return True
+        (begin, end), now = self.daily, when.time()
+        return begin <= now < end if begin <= end else now >= begin or now < end
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A model that has an entry; it goes by every name that one of its rules is true of."""
+
+    id: str
+    names: frozenset[str] = frozenset()
+    starts: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+    has: tuple[str, ...] = ()
+    like: tuple[re.Pattern[str], ...] = ()
+    context_window: int | None = None
+    deprecated: bool = False
+    tariffs: tuple[Tariff, ...] = ()
+    """The last that holds counts; where none does, the first."""
+
+    def goes_by(self, name: str) -> bool:
+        return (
+            name in self.names
+            or name.startswith(self.starts)
+            or name.endswith(self.ends)
+            or any(part in name for part in self.has)
+            or any(pattern.search(name) for pattern in self.like)
+        )
+
+    def prices(self, when: datetime) -> Prices:
+        tariff = self._tariff(when)
+        rates = (tariff.input, tariff.output, tariff.cache_read, tariff.cache_write)
+        return Prices(*(None if rate is None else _at(rate, 0) for rate in rates))
 
     def cost(self, usage: Usage, when: datetime) -> Decimal | None:
         """US dollars for a request; None where the price of something in it is not known."""
-        ...
+        tariff = self._tariff(when)
+        if usage.input is None or usage.output is None or tariff.input is None or tariff.output is None:
+            return None
+        cached = (
+            (usage.cache_read or 0, tariff.cache_read),
+            (usage.cache_write or 0, tariff.cache_write),
+        )
+        apart = [(tokens, rate) for tokens, rate in cached if rate is not None]
+        fresh = usage.input - sum(tokens for tokens, _ in apart)
+        if fresh < 0:
+            logger.warning("The price of %s is not known: more was cached of a prompt than it had", self.id)
+            return None
+        counted = [(fresh, tariff.input), (usage.output, tariff.output), *apart]
+        tokens = sum((_at(rate, usage.input) * number for number, rate in counted), Decimal(0))
+        return tokens / _MILLION + tariff.thousand_requests / 1000
+
+    def _tariff(self, when: datetime) -> Tariff:
+        holding = (each for each in reversed(self.tariffs) if each.holds(when))
+        return next(holding, self.tariffs[0] if self.tariffs else Tariff())
 
 
-class PriceData(Protocol):
+@dataclass(frozen=True, slots=True)
+class Seller:
+    id: str
+    address: re.Pattern[str]
+    models: tuple[Listed, ...] = ()
+    resells: tuple[str, ...] = ()
+    """Other sellers' ids, whose models it has too."""
+
+    def find(self, name: str) -> Listed | None:
+        return next((model for model in self.models if model.goes_by(name)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class PriceData:
+    sellers: tuple[Seller, ...] = ()
+
     def find(self, address: str, model: str) -> Listed | None:
         """By the address the request goes to: the same model costs otherwise elsewhere."""
-        ...
+        seller = self._seller(address)
+        if seller is None:
+            return None
+        others = {each.id: each for each in self.sellers}
+        asked = (seller, *(others[id] for id in seller.resells))
+        # Some servers write dates without dashes, which the entries have.
+        names = dict.fromkeys((model.lower(), _COMPACT_DATE.sub(_dashed, model.lower())))
+        found = (each.find(name) for name in names for each in asked)
+        return next((listed for listed in found if listed is not None), None)
 
     def offered(self, address: str) -> Iterator[tuple[str, Listed]]:
         """The models there that take and give text at a known price, by name."""
-        ...
+        seller, now = self._seller(address), datetime.now(UTC)
+        for model in seller.models if seller is not None else ():
+            if not model.deprecated and model.prices(now).sells_text:
+                yield model.id, model
+
+    def _seller(self, address: str) -> Seller | None:
+        return next((each for each in self.sellers if each.address.match(address)), None)
 
 
 def load_price_data() -> PriceData:
-    """Takes some tenths of a second and some megabytes: call it in a thread. Raises `ImportError`."""
-    # Not imported by name: type checkers would read the whole data.
-    package = importlib.import_module("genai_prices")
-    data = importlib.import_module("genai_prices.data")
-    return _Packaged(cast("list[_Provider]", data.providers), package.Usage)
+    """Takes some hundredths of a second: call it in a thread."""
+    return TypeAdapter(PriceData).validate_json(PRICE_FILE.read_bytes())
 
 
-class _Calculation(Protocol):
-    total_price: Decimal
+def _at(rate: Rate, prompt: int) -> Decimal:
+    if isinstance(rate, Decimal):
+        return rate
+    return next((price for tokens, price in reversed(rate) if prompt > tokens), rate[0][1])
 
 
-class _Model(Protocol):
-    id: str
-    context_window: int | None
-    deprecated: bool | None
-
-    def get_prices(self, request_timestamp: datetime) -> object: ...
-
-    def calc_price(
-        self, usage: object, provider: _Provider, *, genai_request_timestamp: datetime
-    ) -> _Calculation: ...
-
-
-class _Provider(Protocol):
-    api_pattern: str
-    models: list[_Model]
-
-    def find_model(self, model_ref: str, *, all_providers: list[_Provider]) -> _Model | None: ...
-
-
-_Counted: TypeAlias = "Callable[..., object]"
-
-
-class _Packaged:
-    def __init__(self, providers: list[_Provider], counted: _Counted) -> None:
-        self._providers = providers
-        self._counted = counted
-
-    def find(self, address: str, model: str) -> Listed | None:
-        provider = self._provider(address)
-        if provider is None:
-            return None
-        found = provider.find_model(model, all_providers=self._providers)
-        return _Packed(found, provider, self._counted) if found is not None else None
-
-    def offered(self, address: str) -> Iterator[tuple[str, Listed]]:
-        provider, now = self._provider(address), datetime.now(UTC)
-        if provider is None:
-            return
-        for model in provider.models:
-            packed = _Packed(model, provider, self._counted)
-            if not model.deprecated and packed.prices(now).sells_text:
-                yield model.id, packed
-
-    def _provider(self, address: str) -> _Provider | None:
-        matching = (each for each in self._providers if re.match(each.api_pattern, address))
-        return next(matching, None)
-
-
-class _Packed:
-    def __init__(self, model: _Model, provider: _Provider, counted: _Counted) -> None:
-        self._model = model
-        self._provider = provider
-        self._counted = counted
-
-    @property
-    def context_window(self) -> int | None:
-        return self._model.context_window
-
-    def prices(self, when: datetime) -> Prices:
-        found = self._model.get_prices(when.astimezone(UTC))
-        return Prices(*(_base(getattr(found, f"{kind}_mtok", None)) for kind in _KINDS))
-
-    def cost(self, usage: Usage, when: datetime) -> Decimal | None:
-        if usage.input is None or usage.output is None or not self.prices(when).sells_text:
-            return None
-        counted = self._counted(
-            input_tokens=usage.input,
-            output_tokens=usage.output,
-            cache_read_tokens=usage.cache_read,
-            cache_write_tokens=usage.cache_write,
-        )
-        try:
-            price = self._model.calc_price(counted, self._provider, genai_request_timestamp=when)
-        except Exception as error:
-            # No price is worth a good answer.
-            logger.warning(
-                "The price of %s could not be worked out: %s", self._model.id, type(error).__name__
-            )
-            return None
-        return price.total_price
-
-
-def _base(price: object) -> Decimal | None:
-    price = getattr(price, "base", price)
-    return price if isinstance(price, Decimal) else None
+def _dashed(found: re.Match[str]) -> str:
+    year, month, day = found.groups()
+    try:
+        return f"-{date(int(year), int(month), int(day))}"
+    except ValueError:
+        return found[0]

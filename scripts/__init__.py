@@ -1,0 +1,1 @@
+"""What a release runs; nothing of it is installed."""
