@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
-from pilothouse_agent.models.chat_completions.provider import ChatSettings, OpenAIChat
-from pilothouse_agent.models.choosing.registry import Provider
+from pilothouse_agent.kernel.json_types import JsonObject
+from pilothouse_agent.models.choosing.provider_reader import read_providers
+from pilothouse_agent.models.choosing.wire_formats import Provider, make_provider
 from pilothouse_agent.models.http.timeouts import Timeouts
-from pilothouse_agent.models.messages.provider import Anthropic, AnthropicSettings
+from pilothouse_agent.models.keys.credentials import Credential
 from pilothouse_agent.models.model_traits import TraitsOf, unknown_model
-from pilothouse_agent.models.responses.provider import OpenAIResponses, ResponsesSettings
 from support.asking import MakeChat, MakeProvider
 from support.model_server import ModelServer
 
@@ -34,8 +34,11 @@ async def provider(server: ModelServer) -> AsyncIterator[MakeProvider]:
         headers: Mapping[str, str] | None = None,
         traits: TraitsOf = unknown_model,
     ) -> Provider:
+        entry: JsonObject = {"baseUrl": server.url, "headers": dict(headers or {})}
+        configs, _ = read_providers({wire: entry}, {})
+        credential = Credential(key, "environment") if key else None
         limits = timeouts or Timeouts(4, 4)
-        made.append(_provider(wire, server.url, key, dict(headers or {}), limits, traits))
+        made.append(make_provider(configs[wire], credential, timeouts=limits, traits=traits))
         return made[-1]
 
     yield make
@@ -49,18 +52,3 @@ def chat(provider: MakeProvider) -> MakeChat:
         return provider("openai-chat", key=key, timeouts=timeouts)
 
     return make
-
-
-def _provider(
-    wire: str, address: str, key: str, headers: dict[str, str], timeouts: Timeouts, traits: TraitsOf
-) -> Provider:
-    match wire:
-        case "openai":
-            responses = ResponsesSettings(address=address, key=key, headers=headers)
-            return OpenAIResponses(responses, timeouts=timeouts, traits=traits)
-        case "anthropic":
-            messages = AnthropicSettings(address=address, key=key, headers=headers)
-            return Anthropic(messages, timeouts=timeouts, traits=traits)
-        case _:
-            chat = ChatSettings(address=address, key=key, headers=headers)
-            return OpenAIChat(chat, timeouts=timeouts, traits=traits)

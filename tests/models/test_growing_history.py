@@ -24,7 +24,7 @@ from pilothouse_agent.models.chat_completions.dialect import ChatDialect
 from pilothouse_agent.models.chat_completions.request import ChatRequests
 from pilothouse_agent.models.history.by_session import BySession
 from pilothouse_agent.models.history.continuation import Continuation
-from pilothouse_agent.models.http.wire_provider import RequestWriter
+from pilothouse_agent.models.http.wire_format import RequestWriter
 from pilothouse_agent.models.messages.request import AnthropicRequests
 from pilothouse_agent.models.model_traits import ModelTraits
 from pilothouse_agent.models.responses.request import ResponsesRequests

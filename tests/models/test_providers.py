@@ -8,13 +8,17 @@ from typing import Any
 
 import pytest
 
+from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import ErrorInfo
 from pilothouse_agent.kernel.request import Delta, Finished, ModelLimits, StreamEvent, ToolSpec
-from pilothouse_agent.models.chat_completions.provider import ChatSettings, OpenAIChat
+from pilothouse_agent.models.choosing.provider_reader import read_providers
+from pilothouse_agent.models.choosing.wire_formats import Provider, access_to, make_provider, wire_format
+from pilothouse_agent.models.http.access import Access
 from pilothouse_agent.models.http.timeouts import Timeouts
-from pilothouse_agent.models.messages.provider import Anthropic, AnthropicSettings
+from pilothouse_agent.models.http.wire_provider import WireProvider
+from pilothouse_agent.models.keys.credentials import Credentials
 from pilothouse_agent.models.model_traits import ModelTraits
-from pilothouse_agent.models.responses.provider import OpenAIResponses, ResponsesSettings
+from pilothouse_agent.models.responses.wire import responses
 from support.asking import MakeProvider, Seen, ask, failure, model_request, seen
 from support.model_server import Answer, ModelServer, chat_body, finish_chunk, json_answer, text_chunk
 from support.typed_events import answer, block, completed, delta, message, start, text_delta, typed_body
@@ -77,48 +81,51 @@ ADDRESSES = {
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_an_address_may_end_anywhere_before_the_path_of_the_format(address: str) -> None:
-    assert AnthropicSettings(address=address).url == ADDRESSES[address]
+    assert _way_in("anthropic", {"ANTHROPIC_BASE_URL": address}) == (ADDRESSES[address], "")
 
 
 def test_addresses_and_keys_come_from_the_usual_variables() -> None:
     names = {"ANTHROPIC_BASE_URL": " https://a/ ", "ANTHROPIC_API_KEY": " k1 "}
     names |= {"OPENAI_BASE_URL": "https://o/v1", "OPENAI_API_KEY": "k2"}
-    made = AnthropicSettings.from_environment(names), ResponsesSettings.from_environment(names)
-    assert [(settings.url, settings.key) for settings in made] == [
+    assert [_way_in(name, names) for name in ("anthropic", "openai")] == [
         ("https://a/v1/messages", "k1"),
         ("https://o/v1/responses", "k2"),
     ]
-    assert AnthropicSettings.from_environment({}).url == "https://api.anthropic.com/v1/messages"
-    assert ResponsesSettings.from_environment({}).url == "https://api.openai.com/v1/responses"
+    assert _way_in("anthropic", {}) == ("https://api.anthropic.com/v1/messages", "")
+    assert _way_in("openai", {}) == ("https://api.openai.com/v1/responses", "")
 
 
-UNUSABLE: dict[str, tuple[AnthropicSettings | ResponsesSettings, ErrorInfo]] = {
+def _way_in(name: str, environment: dict[str, str]) -> tuple[str, str]:
+    config = read_providers({}, environment)[0][name]
+    access = access_to(config, Credentials(environment).at_hand(config))
+    return access.url(wire_format(config)), access.key
+
+
+UNUSABLE: dict[str, tuple[str, dict[str, str], ErrorInfo]] = {
     "no key for Anthropic": (
-        AnthropicSettings(),
+        "anthropic",
+        {},
         ErrorInfo(
             "auth",
             "anthropic needs a key: set ANTHROPIC_API_KEY, or another server in ANTHROPIC_BASE_URL.",
         ),
     ),
     "no key for OpenAI": (
-        ResponsesSettings(),
+        "openai",
+        {},
         ErrorInfo("auth", "openai needs a key: set OPENAI_API_KEY, or another server in OPENAI_BASE_URL."),
     ),
     "a key that is none": (
-        AnthropicSettings(key="SENTINEL key"),
+        "anthropic",
+        {"ANTHROPIC_API_KEY": "SENTINEL key"},
         ErrorInfo("auth", "The key in ANTHROPIC_API_KEY holds characters that no key has; copy it again."),
     ),
     "an address that is none": (
-        AnthropicSettings(address="h:80"),
+        "anthropic",
+        {"ANTHROPIC_BASE_URL": "h:80"},
         ErrorInfo(
             "invalidRequest",
             "ANTHROPIC_BASE_URL must be an http or https address without user name and password.",
-        ),
-    ),
-    "a header that is none": (
-        ResponsesSettings(address="http://h", headers={"x-a": "SENTINEL\nx"}),
-        ErrorInfo(
-            "invalidRequest", "The header 'x-a' that the settings give openai is none; correct it there."
         ),
     ),
 }
@@ -127,11 +134,25 @@ UNUSABLE: dict[str, tuple[AnthropicSettings | ResponsesSettings, ErrorInfo]] = {
 @pytest.mark.covers("R175")
 @pytest.mark.parametrize("name", UNUSABLE)
 async def test_settings_that_cannot_work_are_told_without_a_request(name: str) -> None:
-    settings, error = UNUSABLE[name]
-    asked = Anthropic(settings) if isinstance(settings, AnthropicSettings) else OpenAIResponses(settings)
+    provider, environment, error = UNUSABLE[name]
+    config = read_providers({}, environment)[0][provider]
+    asked = make_provider(config, Credentials(environment).at_hand(config), timeouts=Timeouts(4, 4))
+    assert await _refused(asked) == error
+
+
+@pytest.mark.covers("R175")
+async def test_a_header_that_is_none_is_told_without_its_value_and_without_a_request() -> None:
+    access = Access("openai", "http://h", headers={"x-a": "SENTINEL\nx"})
+    assert await _refused(WireProvider(responses(), access)) == ErrorInfo(
+        "invalidRequest", "The header 'x-a' that the settings give openai is none; correct it there."
+    )
+
+
+async def _refused(asked: Provider) -> ErrorInfo:
     await asked.warm()
-    assert failure(await ask(asked, model_request())) == error
+    error = failure(await ask(asked, model_request()))
     await asked.aclose()
+    return error
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -251,12 +272,10 @@ async def test_what_nobody_foresaw_is_a_failure_that_shows_no_secret(
 
 
 @pytest.mark.covers("L7")
-async def test_a_provider_on_this_machine_that_nobody_started_is_not_asked_again(server: ModelServer) -> None:
-    asked = [
-        OpenAIChat(ChatSettings(address="http://127.0.0.1:1/v1"), timeouts=Timeouts(4, 4)),
-        OpenAIResponses(ResponsesSettings(address="http://127.0.0.1:1/v1"), timeouts=Timeouts(4, 4)),
-        Anthropic(AnthropicSettings(address="http://127.0.0.1:1/v1"), timeouts=Timeouts(4, 4)),
-    ]
+async def test_a_provider_on_this_machine_that_nobody_started_is_not_asked_again() -> None:
+    entries: JsonObject = {wire: {"baseUrl": "http://127.0.0.1:1/v1"} for wire in WIRES}
+    configs, _ = read_providers(entries, {})
+    asked = [make_provider(configs[wire], None, timeouts=Timeouts(4, 4)) for wire in WIRES]
     errors = [failure(await ask(provider, model_request())) for provider in asked]
     for provider in asked:
         await provider.aclose()

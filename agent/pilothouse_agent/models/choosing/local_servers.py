@@ -10,7 +10,7 @@ from pilothouse_agent.kernel.messages import ErrorInfo
 from pilothouse_agent.kernel.request import ModelRequest
 from pilothouse_agent.models.choosing.catalogue import Catalogue
 from pilothouse_agent.models.choosing.local_window import asks_window, local_window, too_small
-from pilothouse_agent.models.choosing.near_server import NotRunning
+from pilothouse_agent.models.choosing.near_server import NobodyAnswers
 from pilothouse_agent.models.choosing.provider_config import ProviderConfig
 from pilothouse_agent.models.choosing.running_models import running_models
 
@@ -37,7 +37,7 @@ class LocalServers:
         if self._catalogue.takes_windows(model) and self._is_due(model):
             try:
                 window = await local_window(config, model.partition("/")[2], key)
-            except NotRunning:
+            except NobodyAnswers:
                 return None
             if window is not None:
                 # A server that does not tell yet may once the model is loaded.
@@ -55,7 +55,7 @@ class LocalServers:
             return error.message
         try:
             names = await running_models(config, key)
-        except NotRunning:
+        except NobodyAnswers:
             return error.message
         if not names:
             return f"{error.message} It has no model yet."

@@ -39,7 +39,7 @@ def asks_window(config: ProviderConfig) -> bool:
 async def local_window(config: ProviderConfig, name: str, key: str) -> int | None:
     """The window of the model of this name, in tokens, as the server has it now; None: it does not say.
 
-    Raises `NotRunning`.
+    Raises `NobodyAnswers`.
     """
     return await _ASKING[config.name](config, name, key)
 

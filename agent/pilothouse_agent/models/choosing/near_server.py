@@ -16,19 +16,19 @@ from pilothouse_agent.models.wire_json import decode, encode
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
-__all__ = ["NotRunning", "asked"]
+__all__ = ["NobodyAnswers", "asked"]
 
 _LIMIT = 2.0
 """Seconds; the server is near."""
 _LARGEST = 1 << 20
 
 
-class NotRunning(Exception):
+class NobodyAnswers(Exception):
     """That nobody answers, as a sentence."""
 
 
 async def asked(config: ProviderConfig, url: str, key: str, *, body: JsonObject | None = None) -> JsonValue:
-    """What the server says; None when it says nothing of the kind. Raises `NotRunning`.
+    """What the server says; None when it says nothing of the kind. Raises `NobodyAnswers`.
 
     With a body it is told that, else only asked.
     """
@@ -38,7 +38,7 @@ async def asked(config: ProviderConfig, url: str, key: str, *, body: JsonObject 
     except (OSError, TimeoutError):
         place = urlsplit(config.address).netloc
         how = f"start it with `{config.start}`" if config.start else "start it"
-        raise NotRunning(f"{config.name} does not answer at {place}; {how}.") from None
+        raise NobodyAnswers(f"{config.name} does not answer at {place}; {how}.") from None
     try:
         return decode(answer)
     except ValueError:

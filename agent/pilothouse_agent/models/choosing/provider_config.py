@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from pilothouse_agent.models.chat_completions.dialect import ChatDialect
-from pilothouse_agent.models.choosing.provider_entry import ModelEntry, WireFormat
+from pilothouse_agent.models.choosing.provider_entry import FormatName, ModelEntry
 from pilothouse_agent.models.http.loopback import is_loopback
 
 __all__ = ["ProviderConfig", "host_of"]
@@ -17,7 +17,7 @@ __all__ = ["ProviderConfig", "host_of"]
 class ProviderConfig:
     name: str
     """The provider's part of a model id."""
-    format: WireFormat
+    format: FormatName
     address: str
     address_name: str
     """What to change for another address: a variable, or `providers.NAME.baseUrl`."""

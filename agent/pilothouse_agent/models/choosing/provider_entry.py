@@ -11,9 +11,9 @@ from pilothouse_agent.models.chat_completions.dialect import ChatDialect
 from pilothouse_agent.models.entry import Entry
 from pilothouse_agent.models.setting_types import Count, Flag, Money, Seconds, Text, Texts
 
-__all__ = ["ModelEntry", "ProviderEntry", "WireFormat", "is_variable"]
+__all__ = ["FormatName", "ModelEntry", "ProviderEntry", "is_variable"]
 
-WireFormat: TypeAlias = Literal["openai", "openai-chat", "anthropic"]
+FormatName: TypeAlias = Literal["openai", "openai-chat", "anthropic"]
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z")
 
@@ -36,7 +36,7 @@ class ModelEntry(Entry):
 class ProviderEntry(Entry):
     """An entry of a preset's name changes the preset field by field."""
 
-    format: WireFormat | None = None
+    format: FormatName | None = None
     """`openai` is the Responses API, `openai-chat` Chat Completions (the usual one), `anthropic` Messages."""
     base_url: Text | None = None
     key: Text | None = None

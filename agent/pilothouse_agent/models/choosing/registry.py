@@ -18,7 +18,7 @@ from pilothouse_agent.models.choosing.catalogue import Catalogue, ModelFacts
 from pilothouse_agent.models.choosing.ledger import Ledger
 from pilothouse_agent.models.choosing.local_servers import LocalServers
 from pilothouse_agent.models.choosing.made_providers import MadeProviders, needs_key
-from pilothouse_agent.models.choosing.near_server import NotRunning
+from pilothouse_agent.models.choosing.near_server import NobodyAnswers
 from pilothouse_agent.models.choosing.provider_config import ProviderConfig
 from pilothouse_agent.models.choosing.provider_reader import read_providers, secret_variables
 from pilothouse_agent.models.choosing.running_models import running_models
@@ -259,7 +259,7 @@ class ModelRegistry:
                 reason = None if found is not None else needs_key(config)
             elif config.on_this_machine:
                 running = await running_models(config, self._made(config).key_at_hand(config))
-        except (KeyMissing, NotRunning) as error:
+        except (KeyMissing, NobodyAnswers) as error:
             reason = str(error)
         if reason is not None and not whole:
             return Offer(config.name, source, reason)

@@ -10,7 +10,7 @@ __all__ = ["running_models"]
 
 
 async def running_models(config: ProviderConfig, key: str) -> tuple[str, ...]:
-    """The names it tells; none when it tells nothing of the kind. Raises `NotRunning`."""
+    """The names it tells; none when it tells nothing of the kind. Raises `NobodyAnswers`."""
     value = await asked(config, f"{config.address.rstrip('/')}/models", key)
     listed: JsonValue = value.get("data") if isinstance(value, dict) else None
     names = (item.get("id") for item in listed if isinstance(item, dict)) if isinstance(listed, list) else ()

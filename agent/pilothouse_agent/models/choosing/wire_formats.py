@@ -8,11 +8,13 @@ from typing import Protocol
 from pilothouse_agent.kernel.ports import ModelProvider
 from pilothouse_agent.kernel.request import ModelRequest, StreamEvent
 from pilothouse_agent.models.choosing.provider_config import ProviderConfig
+from pilothouse_agent.models.http.access import Access
 from pilothouse_agent.models.http.timeouts import Timeouts
+from pilothouse_agent.models.http.wire_format import WireFormat
 from pilothouse_agent.models.keys.credentials import Credential
-from pilothouse_agent.models.model_traits import TraitsOf
+from pilothouse_agent.models.model_traits import TraitsOf, unknown_model
 
-__all__ = ["Provider", "make_provider"]
+__all__ = ["Provider", "access_to", "make_provider", "wire_format"]
 
 
 class Provider(ModelProvider, Protocol):
@@ -28,22 +30,42 @@ class Provider(ModelProvider, Protocol):
 
 
 def make_provider(
-    config: ProviderConfig, credential: Credential | None, *, timeouts: Timeouts, traits: TraitsOf
+    config: ProviderConfig,
+    credential: Credential | None,
+    *,
+    timeouts: Timeouts,
+    traits: TraitsOf = unknown_model,
 ) -> Provider:
     """Imports: call it in a thread."""
-    key = credential.key if credential is not None else ""
-    place = credential.place(config) if credential is not None else config.key_name
-    where = (config.name, config.address, key, place, config.address_name, config.headers, config.start)
+    from pilothouse_agent.models.http.wire_provider import WireProvider
+
+    access = access_to(config, credential)
+    return WireProvider(wire_format(config), access, timeouts=timeouts, traits=traits)
+
+
+def access_to(config: ProviderConfig, credential: Credential | None) -> Access:
+    return Access(
+        config.name,
+        config.address,
+        key=credential.key if credential is not None else "",
+        key_name=credential.place(config) if credential is not None else config.key_name,
+        address_name=config.address_name,
+        headers=config.headers,
+        start=config.start,
+    )
+
+
+def wire_format(config: ProviderConfig) -> WireFormat:
     match config.format:
         case "openai":
-            from pilothouse_agent.models.responses.provider import OpenAIResponses, ResponsesSettings
+            from pilothouse_agent.models.responses.wire import responses
 
-            return OpenAIResponses(ResponsesSettings(*where), timeouts=timeouts, traits=traits)
+            return responses()
         case "openai-chat":
-            from pilothouse_agent.models.chat_completions.provider import ChatSettings, OpenAIChat
+            from pilothouse_agent.models.chat_completions.wire import chat_completions
 
-            return OpenAIChat(ChatSettings(*where, config.dialect), timeouts=timeouts, traits=traits)
+            return chat_completions(config.dialect)
         case "anthropic":
-            from pilothouse_agent.models.messages.provider import Anthropic, AnthropicSettings
+            from pilothouse_agent.models.messages.wire import messages
 
-            return Anthropic(AnthropicSettings(*where), timeouts=timeouts, traits=traits)
+            return messages()
