@@ -71,7 +71,7 @@ def _command(arguments: list[str]) -> int:
 
 
 def _serve() -> int:
-    from pilothouse_server.server import serve
+    from pilothouse_server.serving import serve
 
     return serve()
 

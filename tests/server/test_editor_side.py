@@ -11,8 +11,9 @@ from pilothouse_server.client import handshake
 from pilothouse_server.documents.editor_side import EditorSide
 from pilothouse_server.documents.watched_files import DiskChange, WatchedFiles
 from pilothouse_server.documents.workspace_folders import FoldersChange, WorkspaceFolders
-from pilothouse_server.transport.rpc import METHOD_NOT_FOUND, RequestFault
+from pilothouse_server.transport.rpc import METHOD_NOT_FOUND
 from pilothouse_server.wire import method_names as names
+from support.raw_client import RawClient
 from support.rpc_bench import rpc_bench
 
 Json: TypeAlias = dict[str, Any]
@@ -34,9 +35,9 @@ async def test_folders_keep_their_order_and_are_compared_by_path(editor: EditorS
     stop = editor.folders.watch(told.append)
     one, three = {"uri": "file:///ws/%6Fne"}, {"uri": "file:///ws/100%25"}
     before = editor.folders.paths
-    editor.notification(names.FOLDERS_CHANGED, folder_event(added=[three, three], removed=[one]))
+    editor.folders.did_change(folder_event(added=[three, three], removed=[one]))
     stop()
-    editor.notification(names.FOLDERS_CHANGED, folder_event(added=[one], removed=[]))
+    editor.folders.did_change(folder_event(added=[one], removed=[]))
 
     assert before == ("/ws/one", "/ws/two")
     assert told == [FoldersChange(removed=("/ws/one",), added=("/ws/100%",))]
@@ -70,7 +71,7 @@ async def test_without_any_folder_the_first_one_is_still_the_place_to_work() -> 
 
 @pytest.mark.parametrize("params", [{}, {"event": 1}, {"event": {"added": 1, "removed": [1, {"uri": 2}]}}])
 async def test_folder_changes_that_do_not_fit_change_nothing(editor: EditorSide, params: Json) -> None:
-    editor.notification(names.FOLDERS_CHANGED, params)
+    editor.folders.did_change(params)
 
     assert editor.folders.paths == ("/ws/one", "/ws/two")
 
@@ -85,10 +86,10 @@ async def test_what_happens_on_disk_is_told_to_whoever_wants_to_know(editor: Edi
     ]
     messages: list[Json] = [{"changes": changes}, {"changes": 1}, {}]
     for params in messages:
-        editor.notification(names.WATCHED_FILES_CHANGED, params)
+        editor.watched.did_change(params)
     stop()
     stop()
-    editor.notification(names.WATCHED_FILES_CHANGED, {"changes": changes})
+    editor.watched.did_change({"changes": changes})
 
     assert told == [
         DiskChange("/ws/a b", "created"),
@@ -126,24 +127,21 @@ async def test_kinds_of_code_actions_are_for_clients_that_know_them(literal: boo
     assert provider == ({"codeActionKinds": kinds} if literal else True)
 
 
+@pytest.mark.slow
 @pytest.mark.covers("R283")
 @pytest.mark.parametrize(("name", "hears"), [("Neovim", True), ("Visual Studio Code", False)])
-async def test_only_neovim_is_told_of_tokens_and_asks_for_them(name: str, hears: bool) -> None:
-    refreshes = {"workspace": {"semanticTokens": {"refreshSupport": True}}}
-    client = handshake.introduce(
-        {"clientInfo": {"name": name}, "capabilities": refreshes, "rootUri": "file:///"}
-    )
-    editor = EditorSide(client)
+def test_only_neovim_is_told_of_tokens_and_asks_for_them(client: RawClient, name: str, hears: bool) -> None:
+    capabilities = {"workspace": {"semanticTokens": {"refreshSupport": True}}}
+    hello = client.ask(0, names.INITIALIZE, clientInfo={"name": name}, capabilities=capabilities)["result"]
+    asked = client.ask(1, names.SEMANTIC_TOKENS, textDocument={"uri": "file:///ws/a"})
 
-    assert ("semanticTokensProvider" in handshake.answer(client, "0")["capabilities"]) == hears
-    assert editor.hears(names.SEMANTIC_TOKENS) == hears
-    assert editor.request(names.SEMANTIC_TOKENS, {}) == {"data": []}
+    assert ("semanticTokensProvider" in hello["capabilities"]) == hears
+    assert asked.get("result") == ({"data": []} if hears else None)
+    assert ("error" in asked) != hears
 
 
-async def test_a_notification_sent_as_a_request_is_refused(editor: EditorSide) -> None:
-    assert editor.hears(names.DID_OPEN)
-    assert not editor.hears("textDocument/hover")
-    with pytest.raises(RequestFault) as refused:
-        editor.request(names.DID_OPEN, {})
+@pytest.mark.slow
+def test_a_notification_sent_as_a_request_is_refused(client: RawClient) -> None:
+    client.initialize()
 
-    assert refused.value.code == METHOD_NOT_FOUND
+    assert client.ask(1, names.DID_OPEN)["error"]["code"] == METHOD_NOT_FOUND

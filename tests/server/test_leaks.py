@@ -12,7 +12,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pilothouse_server.transport.rpc import Part, Rpc, Waiting
+from pilothouse_server.transport.front import Host
+from pilothouse_server.transport.rpc import Rpc, Waiting
+from support.features import loaded
 from support.memory import resident_megabytes
 from support.raw_client import RawClient, notification, request
 from support.wire_pipe import Pipe, piped
@@ -27,7 +29,7 @@ EDIT = {"textDocument": {"uri": "file:///a", "version": 2}, "contentChanges": [{
 
 
 class Front:
-    """A part whose requests end at once, later, or never."""
+    """A host whose requests end at once, later, or never."""
 
     def initialize(self, params: Json) -> Json:
         return {}
@@ -41,8 +43,8 @@ class Front:
     def needs(self, method: str, *, asked: bool) -> bool:
         return True
 
-    def part(self, method: str) -> Part:
-        return self
+    def load(self) -> asyncio.Future[Host]:
+        return loaded(self)
 
     def request(self, method: str, params: Json) -> Any:
         match method:

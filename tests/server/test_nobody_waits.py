@@ -67,20 +67,21 @@ def test_an_unknown_request_is_answered_while_others_wait(client: RawClient, met
 @pytest.mark.covers("R202")
 async def test_messages_that_nobody_needs_pass_those_that_are_held_and_wake_nothing() -> None:
     async with rpc_bench() as b:
-        b.loaded, b.needed = False, {"agent/state"}
+        b.needed = {"agent/state"}
+        b.takes_time_to_load()
         b.send(
             request(1, "agent/state"), notification("willSave"), request(2, "foo/bar"), request(3, "$/foo")
         )
         refused = await b.read(2)
-        asked_for = list(b.looked_for)
+        loads = b.loads
         b.needed.add("willSave")
-        b.load()
+        await b.finish_loading()
 
         assert [(answer["id"], answer["error"]["code"]) for answer in refused] == [
             (2, NOT_THERE),
             (3, NOT_THERE),
         ]
-        assert (asked_for, b.methods) == (["agent/state"], ["agent/state"])
+        assert (loads, b.methods) == (1, ["agent/state"])
 
 
 @pytest.mark.slow
@@ -108,7 +109,32 @@ def test_a_stop_behind_messages_that_nobody_needs_loads_nothing_for_them(tmp_pat
             client.ended(3)
 
     imported = loaded.read_text(encoding="utf-8", errors="replace")
-    assert (aborted, "pilothouse_agent.kernel" in imported, "lsprotocol" in imported) == (True, True, False)
+    later = [name for name in ("pilothouse_server.sessions.sessions", "plain_door") if name in imported]
+    assert (aborted, later) == (True, ["pilothouse_server.sessions.sessions"])
+
+
+@pytest.mark.slow
+@pytest.mark.covers("R202")
+def test_messages_that_nobody_needs_do_not_load_the_server(tmp_path: Path) -> None:
+    loaded = tmp_path / "loaded"
+    with loaded.open("wb") as file:
+        variables = {"PYTHONPROFILEIMPORTTIME": "1"}
+        with started(tmp_path, stderr=file.fileno(), variables=variables) as client:
+            client.send(request("hello", "initialize"))
+            client.send(
+                *(notification(method) for method in UNKNOWN_NOTIFICATIONS),
+                *(request(f"r{number}", method) for number, method in enumerate(UNKNOWN_REQUESTS)),
+            )
+            codes = {client.answer(f"r{number}")["error"]["code"] for number in range(len(UNKNOWN_REQUESTS))}
+            client.ask("end", "shutdown")
+            client.notify("exit")
+            client.ended(3)
+
+    imported = loaded.read_text(encoding="utf-8", errors="replace")
+    assert codes == {NOT_THERE}
+    assert [
+        name for name in ("pygls", "pydantic", "pilothouse_server.sessions.sessions") if name in imported
+    ] == []
 
 
 @pytest.mark.slow
@@ -160,8 +186,7 @@ async def test_an_id_that_was_never_asked_about_is_no_answer(msg_id: object) -> 
 
 
 @pytest.mark.slow
-def test_parts_of_the_server_hear_what_is_for_them_in_the_order_it_came(tmp_path: Path) -> None:
-    """Code actions are the agent's, documents the editor side's, and the agent is still being loaded."""
+def test_what_comes_while_the_server_is_loaded_is_heard_in_the_order_it_came(tmp_path: Path) -> None:
     uri = (tmp_path / "a.py").as_uri()
     document = {"uri": uri, "languageId": "python", "version": 1, "text": "# pilothouse: tidy up\n"}
     here = {"start": {"line": 0, "character": 3}, "end": {"line": 0, "character": 3}}

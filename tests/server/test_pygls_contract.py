@@ -1,11 +1,12 @@
-"""What `lsp_side.py` overrides and relies on in pygls is still there, as it was when it was written."""
+"""What `feature_protocol.py` relies on in pygls is still there, as it was when it was written."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from lsprotocol import types
@@ -15,20 +16,23 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter
 
 from pilothouse_server.client import handshake
-from pilothouse_server.lsp_side import LspSide
+from pilothouse_server.server import PilothouseServer
+from pilothouse_server.transport.front import Host
 from pilothouse_server.transport.rpc import Rpc
 from support.wire_pipe import piped
 
 PARAMETERS: dict[Callable[..., Any], list[str]] = {
-    LanguageServerProtocol._execute_handler: ["self", "msg_id", "handler", "callback", "args", "kwargs"],  # pyright: ignore[reportPrivateUsage]
-    LanguageServerProtocol._get_handler: ["self", "feature_name"],  # pyright: ignore[reportPrivateUsage]
     LanguageServerProtocol.notify: ["self", "method", "params"],
     LanguageServerProtocol.send_request: ["self", "method", "params", "callback", "msg_id"],
     LanguageServerProtocol.send_request_async: ["self", "method", "params", "msg_id"],
-    LanguageServerProtocol.get_message_type: ["self", "method"],
     LanguageServerProtocol.get_result_type: ["self", "method"],
     default_converter: [],
 }
+
+
+Json: TypeAlias = dict[str, Any]
+
+PLAIN = ("codeActionProvider", "executeCommandProvider")
 
 
 def test_pygls_is_of_the_series_the_overrides_were_written_for() -> None:
@@ -46,7 +50,8 @@ def test_a_server_is_made_with_a_protocol_class_and_a_converter_of_ours() -> Non
     )
 
     assert isinstance(server.protocol, LanguageServerProtocol)
-    assert server.protocol._request_futures == {}  # pyright: ignore[reportPrivateUsage]
+    manager: Any = server.protocol.fm
+    assert (manager.features, manager.commands) == ({}, {})
     converter = server.protocol._converter  # pyright: ignore[reportPrivateUsage]
     assert converter.unstructure(types.Position(1, 2)) == {"line": 1, "character": 2}
 
@@ -72,25 +77,44 @@ def test_our_position_encoding_is_the_one_pygls_computes(offered: list[str] | No
     assert ServerCapabilitiesBuilder.choose_position_encoding(capabilities) == ours.encoding
 
 
-async def test_our_static_capabilities_are_those_pygls_computes_where_both_say_something() -> None:
-    params = {
-        "processId": None,
-        "rootUri": "file:///a",
-        "capabilities": {
-            "general": {"positionEncodings": ["utf-8"]},
-            "workspace": {"workspaceFolders": True},
-            "textDocument": {"synchronization": {"didSave": True}},
-        },
+@pytest.mark.parametrize("plain", [True, False])
+async def test_our_static_capabilities_are_those_pygls_computes_from_the_features(plain: bool) -> None:
+    capabilities: Json = {
+        "general": {"positionEncodings": ["utf-8"]},
+        "workspace": {"workspaceFolders": True},
+        "textDocument": {"synchronization": {"didSave": True}},
     }
-    ours = handshake.answer(handshake.introduce(params), "1")["capabilities"]
+    options: Json = {} if plain else {"pilothouse": {}}
+    client = handshake.introduce(
+        {"rootUri": "file:///a", "initializationOptions": options, "capabilities": capabilities}
+    )
+    ours = handshake.answer(client, "1")["capabilities"]
     async with piped() as (outbox, _):
-        computed = await LspSide(Rpc(outbox, Nobody()), "1").initialize(params)
-    theirs = computed["capabilities"]
+        server = PilothouseServer(Rpc(outbox, Nobody()), client, {}, ({}, []))
+        theirs = computed(server, capabilities)
+        await server.close(1)
 
-    assert ours["positionEncoding"] == theirs["positionEncoding"] == "utf-8"
-    assert ours["textDocumentSync"]["change"] == theirs["textDocumentSync"]["change"]
-    assert ours["textDocumentSync"]["openClose"] == theirs["textDocumentSync"]["openClose"]
-    assert ours["workspace"]["workspaceFolders"] == theirs["workspace"]["workspaceFolders"]
+    own = {"experimental": ours.pop("experimental")}
+    assert ours == {name: theirs[name] for name in ours} | {
+        "textDocumentSync": theirs["textDocumentSync"] | {"save": {"includeText": True}},
+        "workspace": {"workspaceFolders": theirs["workspace"]["workspaceFolders"]},
+    }
+    assert set(ours) == {"positionEncoding", "textDocumentSync", "workspace", *(PLAIN if plain else ())}
+    assert list(own["experimental"]) == ["pilothouse"]
+
+
+def computed(server: PilothouseServer, capabilities: Json) -> Json:
+    manager: Any = server.protocol.fm
+    built = ServerCapabilitiesBuilder(
+        default_converter().structure(capabilities, types.ClientCapabilities),
+        set(manager.features),
+        manager.feature_options,
+        list(manager.commands),
+        types.TextDocumentSyncKind.Incremental,
+        None,
+        types.PositionEncodingKind.Utf8,
+    ).build()
+    return default_converter().unstructure(built)
 
 
 class Nobody:
@@ -111,5 +135,5 @@ class Nobody:
     def needs(self, method: str, *, asked: bool) -> bool:
         return True
 
-    def part(self, method: str) -> None:
+    def load(self) -> asyncio.Future[Host]:
         raise NotImplementedError

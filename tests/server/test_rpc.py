@@ -217,13 +217,13 @@ async def test_a_handler_that_does_not_mind_being_cancelled_is_answered_with_its
         assert await b.read() == [{"id": 1, "result": "done anyway"}]
 
 
-async def test_what_comes_while_a_part_is_loaded_is_held_and_passed_on_in_order() -> None:
+async def test_what_comes_while_the_host_is_loaded_is_held_and_passed_on_in_order() -> None:
     async with rpc_bench() as b:
-        b.loaded = False
+        b.takes_time_to_load()
         b.send(request(1, "a"), notification("n"), request(2, "b"))
         await asyncio.sleep(0)
         before = list(b.heard)
-        b.load()
+        await b.finish_loading()
 
         assert (before, b.methods) == ([], ["a", "n", "b"])
         assert await b.read(2) == [{"id": 1, "result": {"for": "a"}}, {"id": 2, "result": {"for": "b"}}]
@@ -232,12 +232,12 @@ async def test_what_comes_while_a_part_is_loaded_is_held_and_passed_on_in_order(
 @pytest.mark.covers("R182")
 async def test_requests_that_are_cancelled_while_they_are_held_are_answered_at_once_and_never_run() -> None:
     async with rpc_bench() as b:
-        b.loaded = False
+        b.takes_time_to_load()
         b.send(*(request(number, "a") for number in range(50)))
         b.send(*(notification("$/cancelRequest", id=number) for number in range(50)))
         answers = await b.read(50)
         b.send(request(0, "prompt"))
-        b.load()
+        await b.finish_loading()
 
         assert answers == [error(number, -32800, CANCELLED) for number in range(50)]
         assert (await b.read(), b.methods) == ([{"id": 0, "result": {"for": "prompt"}}], ["prompt"])

@@ -54,10 +54,10 @@ async def test_a_handler_that_will_not_end_does_not_hold_up_the_shutdown() -> No
 
 async def test_what_is_held_when_the_server_ends_is_refused_and_never_run() -> None:
     async with rpc_bench() as b:
-        b.loaded = False
+        b.takes_time_to_load()
         b.send(request(1, "a"), notification("n"), request(2, "shutdown"))
         answers = await b.read(2)
-        b.load()
+        await b.finish_loading()
 
         assert answers == [
             error(1, -31008, "The server is shutting down.", {"kind": "shuttingDown"}),

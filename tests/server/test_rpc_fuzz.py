@@ -51,11 +51,13 @@ async def test_whatever_comes_each_request_has_one_answer(
     quiet: None, sent: list[Any], initialized: bool, loaded: bool
 ) -> None:
     async with rpc_bench(initialized=initialized) as b:
-        b.loaded = loaded
+        if not loaded:
+            b.takes_time_to_load()
         b.answers |= {"later": lambda: asyncio.ensure_future(later(lambda: 1)), "fails": fails(ValueError())}
         b.send(*sent)
         await asyncio.sleep(0)
-        b.load()
+        if not loaded:
+            await b.finish_loading()
         b.send({"jsonrpc": "2.0", "id": "last", "method": "shutdown"})
         answers = await up_to(b, "last")
 

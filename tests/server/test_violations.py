@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pilothouse_server.protocol.models import PromptParams
-from pilothouse_server.protocol.typed import Methods
+from pilothouse_server.protocol.violations import validated
 from pilothouse_server.wire.faults import INVALID_PARAMS, RequestFault
 
 
@@ -22,14 +22,8 @@ from pilothouse_server.wire.faults import INVALID_PARAMS, RequestFault
     ],
 )
 def test_a_violation_is_said_without_the_words_of_the_library(params: dict[str, Any], message: str) -> None:
-    methods = Methods()
-
-    @methods.typed("agent/prompt", PromptParams)
-    def prompt(params: PromptParams) -> PromptParams:
-        return params
-
     with pytest.raises(RequestFault) as raised:
-        methods.request("agent/prompt", params)
+        validated(PromptParams, params, "agent/prompt")
 
     assert (raised.value.code, raised.value.data) == (
         INVALID_PARAMS,

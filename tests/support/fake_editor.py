@@ -20,15 +20,18 @@ from pilothouse_agent.settings.settings import ClosedFiles
 from pilothouse_server.client import handshake
 from pilothouse_server.client.clients import USUAL, ClientProfile
 from pilothouse_server.client.positions import Encoding, Position
+from pilothouse_server.documents.document_methods import register_document_methods
 from pilothouse_server.documents.documents import Documents
 from pilothouse_server.documents.editor_side import EditorSide
 from pilothouse_server.edits.closed_files import EditorClosedFiles
 from pilothouse_server.edits.edit_request import Limits
 from pilothouse_server.edits.editor_files import EditorFiles
+from pilothouse_server.transport.front import Host
 from pilothouse_server.transport.outbox import Outbox
-from pilothouse_server.transport.rpc import Part, Rpc
+from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import method_names as names
 from pilothouse_server.wire.frames import FrameParser
+from support.features import features, loaded
 from support.lsp_model import apply, position_of
 
 __all__ = ["NEVER", "Buffer", "FakeEditor", "Habits", "Refused", "as_edit", "editing"]
@@ -297,9 +300,10 @@ class Editing:
 
 
 class _Front:
-    """The server's own parts for documents, without its agent."""
+    """The server's methods for documents, without its agent."""
 
     def __init__(self) -> None:
+        self.rpc: Rpc
         self.side: EditorSide | None = None
 
     def initialize(self, params: Json) -> Json:
@@ -318,8 +322,11 @@ class _Front:
     def needs(self, method: str, *, asked: bool) -> bool:
         return True
 
-    def part(self, method: str) -> Part | None:
-        return self.side
+    def load(self) -> asyncio.Future[Host]:
+        assert self.side is not None
+        server = features(self.rpc)
+        register_document_methods(server, self.side)
+        return loaded(server.protocol)
 
 
 @asynccontextmanager
@@ -338,7 +345,7 @@ async def editing(
     loop, front = asyncio.get_running_loop(), _Front()
     outbox = Outbox(entry, loop, on_broken=lambda: None)
     outbox.start()
-    rpc = Rpc(outbox, front)
+    rpc = front.rpc = Rpc(outbox, front)
     editor = make(rpc, encoding, habits or Habits())
     loop.add_reader(end, editor.read, end)
     capabilities = {"general": {"positionEncodings": [encoding]}}

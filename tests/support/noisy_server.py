@@ -12,7 +12,7 @@ import warnings
 from typing import Any
 
 from pilothouse_agent.tools.search.glob_file import GlobFileTool
-from pilothouse_server.server import serve
+from pilothouse_server.serving import serve
 
 __all__: list[str] = []
 

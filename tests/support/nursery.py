@@ -26,9 +26,8 @@ __all__ = ["Nursery", "nursery"]
 
 _HEAVY = (
     "pilothouse_agent.settings.places",
-    "pilothouse_server.agent_side",
-    "pilothouse_server.lsp_side",
     "pilothouse_server.server",
+    "pilothouse_server.serving",
     "pilothouse_agent.models.scripted.script_file",
 )
 
@@ -119,7 +118,7 @@ def _watch(environment: dict[str, str], stdin: int, stdout: int, status: int) ->
     if pid == 0:
         os.close(status)
         os.environ.update(environment)
-        from pilothouse_server.server import serve
+        from pilothouse_server.serving import serve
 
         serve()
     null = os.open(os.devnull, os.O_RDWR)

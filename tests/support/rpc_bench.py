@@ -8,7 +8,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
-from pilothouse_server.transport.rpc import Part, Rpc
+from pilothouse_server.transport.front import Host
+from pilothouse_server.transport.rpc import Rpc
 from support.raw_client import request
 from support.wire_pipe import Pipe, piped
 
@@ -20,15 +21,16 @@ CANCELLED = "The request was cancelled."
 
 
 class RpcBench:
-    """The server around the connection, and the part that all its other messages are for."""
+    """The server around the connection, and the host that all its other messages are for."""
 
     def __init__(self, pipe: Pipe) -> None:
         self.rpc: Rpc
         self.pipe = pipe
-        self.loaded = True
+        self.loads = 0
+        self._loaded: asyncio.Future[Host] = asyncio.get_running_loop().create_future()
+        self._loaded.set_result(self)
         self.needed: set[str] | None = None
         """None: everything is."""
-        self.looked_for: list[str] = []
         self.heard: list[tuple[str, Json]] = []
         self.answers: dict[str, Callable[[], Any]] = {}
         self.exits: list[int] = []
@@ -54,9 +56,16 @@ class RpcBench:
     def needs(self, method: str, *, asked: bool) -> bool:
         return self.needed is None or method in self.needed
 
-    def part(self, method: str) -> Part | None:
-        self.looked_for.append(method)
-        return self if self.loaded else None
+    def load(self) -> asyncio.Future[Host]:
+        self.loads += 1
+        return self._loaded
+
+    def takes_time_to_load(self) -> None:
+        self._loaded = asyncio.get_running_loop().create_future()
+
+    async def finish_loading(self) -> None:
+        self._loaded.set_result(self)
+        await asyncio.sleep(0)
 
     def request(self, method: str, params: Json) -> Any:
         self.heard.append((method, params))
@@ -76,10 +85,6 @@ class RpcBench:
         found = await self.pipe.take(count)
         assert [message.pop("jsonrpc") for message in found] == ["2.0"] * count
         return found
-
-    def load(self) -> None:
-        self.loaded = True
-        self.rpc.resume()
 
     @property
     def methods(self) -> list[str]:

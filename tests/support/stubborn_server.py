@@ -8,9 +8,10 @@ import sys
 import time
 from typing import Any
 
+from pilothouse_server.transport.front import Host
 from pilothouse_server.transport.life import Life
 from pilothouse_server.transport.process import run_process
-from pilothouse_server.transport.rpc import Part, Rpc
+from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire.descriptors import take_stdio
 
 __all__: list[str] = []
@@ -43,8 +44,10 @@ class Front:
     def needs(self, method: str, *, asked: bool) -> bool:
         return True
 
-    def part(self, method: str) -> Part:
-        return self
+    def load(self) -> asyncio.Future[Host]:
+        loaded: asyncio.Future[Host] = asyncio.get_running_loop().create_future()
+        loaded.set_result(self)
+        return loaded
 
     def request(self, method: str, params: Any) -> Any:
         match self._how:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any, TypeAlias, TypeVar, cast
+from collections.abc import Awaitable, Coroutine, Mapping
+from typing import Any, TypeAlias, cast
 
-from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.tooling import ToolError
 from pilothouse_server.chat.chat import Chat
 from pilothouse_server.chat.chat_document import ChatDocument
 from pilothouse_server.chat.chat_following import ChatFollowing
 from pilothouse_server.chat.chat_markdown import undone_lines
 from pilothouse_server.chat.chat_text import asks_to_send
-from pilothouse_server.chat.command_table import register_commands
 from pilothouse_server.chat.offered_actions import OfferedActions
 from pilothouse_server.client.habits import habits_of
 from pilothouse_server.client.handshake import Client
@@ -24,21 +22,19 @@ from pilothouse_server.documents.document import Document, DocumentEvent
 from pilothouse_server.documents.editor_side import EditorSide
 from pilothouse_server.protocol import command_arguments as shapes
 from pilothouse_server.protocol import models as protocol
-from pilothouse_server.protocol.faults import fault, invalid
-from pilothouse_server.protocol.typed import Methods
+from pilothouse_server.protocol.faults import fault
 from pilothouse_server.protocol.undo import RewindResult
 from pilothouse_server.sessions.sessions import Sessions
 from pilothouse_server.sessions.undo_methods import undo_run
-from pilothouse_server.transport.rpc import Rpc, Waiting
+from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import method_names as names
-from pilothouse_server.wire.faults import REQUEST_FAILED, SERVER_CANCELLED, ClientGone, RequestFault
+from pilothouse_server.wire.faults import REQUEST_FAILED, ClientGone, RequestFault
 
 __all__ = ["PlainDoor"]
 
 logger = logging.getLogger(__name__)
 
 Json: TypeAlias = dict[str, Any]
-T = TypeVar("T")
 
 _NOTHING_SENT = "Nothing has been sent in this chat yet."
 _LAST_WORDS = 0.2
@@ -58,19 +54,10 @@ class PlainDoor:
         self._claiming: asyncio.Task[Chat] | None = None
         self._following: ChatFollowing | None = None
         self._offered = OfferedActions(client, editor, sessions, chat_at=self._chat_at)
-        self._commands = Methods()
         self._sending: set[asyncio.Task[None]] = set()
         self._forget = editor.documents.watch(self._hear)
-        register_commands(self._commands, self)
         if not client.wants_events:
-            for document in editor.documents.all():
-                self._hear(document, "opened")
-            editor.saved_chats.hand_to(self._saved)
             self._in_background(self._take_up())
-
-    def register(self, methods: Methods) -> None:
-        methods.plain(names.EXECUTE_COMMAND, self._execute)
-        methods.plain(names.CODE_ACTION, self._offer)
 
     async def close(self) -> None:
         self._forget()
@@ -101,20 +88,6 @@ class PlainDoor:
         run_id = await chat.stop()
         return shapes.AbortedResult(session_id=chat.session.id if chat.session else None, run_id=run_id)
 
-    def answer(self, approval_id: str | None, choose: Callable[[Question], Answer]) -> protocol.EmptyResult:
-        """Answer the question of this id, or the only one that is open."""
-        of_all = [
-            (session, each) for session in self._sessions.all() for each in session.agent.approvals.open
-        ]
-        meant = [(session, each) for session, each in of_all if approval_id in (None, each.id)]
-        if len(meant) > 1:
-            listed = "; ".join(f"{each.id} ({each.title})" for _, each in meant)
-            raise invalid("approvalId", f"several questions are open; name one of {listed}")
-        for session, question in meant:
-            if session.agent.approvals.answer(question.id, choose(question)):
-                return protocol.EmptyResult()
-        raise fault(protocol.ALREADY_RESOLVED, "No such question is open; it may have been answered already.")
-
     async def new_chat(self) -> shapes.ChatResult:
         chat = await self._current()
         await chat.begin_anew()
@@ -141,46 +114,25 @@ class PlainDoor:
             chat.tell(undone_lines(undone))
         return undone
 
-    def _execute(self, params: Json) -> Any:
-        try:
-            command, given = shapes.command_in(params)
-            outcome = self._commands.request(command, given)
-        except RequestFault as error:
-            raise self._put(error) from None
-        if isinstance(outcome, Waiting):
-            return Waiting(self._plainly(outcome.answer), outcome.on_cancel)
-        return outcome
-
-    async def _plainly(self, answer: Awaitable[Any]) -> Any:
-        try:
-            return await answer
-        except RequestFault as error:
-            raise self._put(error) from None
-
-    def _put(self, error: RequestFault) -> RequestFault:
-        """As an editor without a plugin shows it: the sentence, and nothing around it."""
-        if self._client.wants_events:
-            return error
-        if not self._habits.shows_codes:
-            return RequestFault(error.code, str(error))
-        self._rpc.notify(names.SHOW_MESSAGE, {"type": 1, "message": str(error)})
-        # Of this code the editor says nothing by itself.
-        return RequestFault(SERVER_CANCELLED, str(error))
-
-    def _offer(self, params: Json) -> Any:
+    def offer(self, params: Json) -> list[Json] | Awaitable[list[Json]]:
+        """The code actions of a place; they wait for the chat while it is being claimed."""
         if self._claiming is not None and self._chat is None:
             return self._offer_later(self._claiming, params)
         if self._following is not None:
             self._following.asked(params)
         return self._offered.answer(params)
 
-    async def _offer_later(self, claiming: asyncio.Task[Chat], params: Json) -> list[dict[str, Any]]:
+    async def _offer_later(self, claiming: asyncio.Task[Chat], params: Json) -> list[Json]:
         await asyncio.wait({claiming})
         return self._offered.answer(params)
 
     def _hear(self, document: Document, event: DocumentEvent) -> None:
-        if event == "opened" and is_chat(document.path) and not self._client.wants_events:
+        if self._client.wants_events or not is_chat(document.path):
+            return
+        if event == "opened":
             self._in_background(self._take_up(opened=True))
+        elif event == "saved" and not document.doubt:
+            self._saved(document, document.text)
 
     async def _take_up(self, *, opened: bool = False) -> None:
         """A chat that is there is taken up at once: what an earlier server left in it is marked."""

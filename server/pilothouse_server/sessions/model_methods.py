@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from pygls.lsp.server import LanguageServer
+
 from pilothouse_agent.models.choosing.catalogue import ModelFacts
 from pilothouse_agent.models.choosing.price_data import Prices
 from pilothouse_agent.models.choosing.registry import ModelRegistry, Offer
 from pilothouse_server.protocol import choosing as c
 from pilothouse_server.protocol import models as protocol
 from pilothouse_server.protocol.faults import fault
-from pilothouse_server.protocol.typed import Methods
 from pilothouse_server.sessions.sessions import Sessions
 from pilothouse_server.transport.rpc import Waiting
 from pilothouse_server.wire import method_names as names
@@ -19,23 +20,22 @@ from pilothouse_server.wire import method_names as names
 __all__ = ["register_model_methods"]
 
 
-def register_model_methods(methods: Methods, book: Sessions) -> None:
-
-    @methods.typed(names.MODELS, c.ModelsParams)
+def register_model_methods(server: LanguageServer, book: Sessions) -> None:
+    @server.feature(names.MODELS)
     def models(params: c.ModelsParams) -> Waiting:
         if params.provider not in (None, *book.models.providers):
             raise fault(protocol.UNKNOWN_MODEL, f"There is no provider {params.provider!r}.")
         registry = book.models_of(params.session_id)
         return Waiting(_offered(registry, params.provider), lambda: None)
 
-    @methods.typed(names.SET_MODEL, c.SetModelParams)
+    @server.feature(names.SET_MODEL)
     def set_model(params: c.SetModelParams) -> protocol.EmptyResult:
         session = book.get(params.session_id)
         book.refuse_unusable(params.model, session.id)
         session.agent.set_model(params.model)
         return protocol.EmptyResult()
 
-    @methods.typed(names.SET_THINKING, c.SetThinkingParams)
+    @server.feature(names.SET_THINKING)
     def set_thinking(params: c.SetThinkingParams) -> protocol.EmptyResult:
         book.get(params.session_id).agent.set_thinking(params.thinking)
         return protocol.EmptyResult()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pygls.lsp.server import LanguageServer
+
 from pilothouse_agent.files.undo.rewind import RewoundFile
 from pilothouse_agent.kernel.errors import AgentBusy
 from pilothouse_server.documents.client_uris import ClientUris
 from pilothouse_server.protocol import models as protocol
 from pilothouse_server.protocol.faults import fault, invalid
-from pilothouse_server.protocol.typed import Methods
 from pilothouse_server.protocol.undo import RewindParams, RewindResult, RewoundModel
 from pilothouse_server.sessions.sessions import Sessions
 from pilothouse_server.transport.rpc import Waiting
@@ -16,9 +17,8 @@ from pilothouse_server.wire import method_names as names
 __all__ = ["register_undo_methods", "undo_run"]
 
 
-def register_undo_methods(methods: Methods, book: Sessions) -> None:
-
-    @methods.typed(names.REWIND, RewindParams)
+def register_undo_methods(server: LanguageServer, book: Sessions) -> None:
+    @server.feature(names.REWIND)
     def rewind(params: RewindParams) -> Waiting:
         # What has begun goes to its end: half an undo would be neither text.
         return Waiting(undo_run(book, params.session_id, params.run_id, merge=params.merge), lambda: None)

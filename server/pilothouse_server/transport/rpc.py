@@ -8,9 +8,10 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from pilothouse_server.transport.asking import Asking
+from pilothouse_server.transport.front import Front, Host
 from pilothouse_server.transport.outbox import Outbox
 from pilothouse_server.wire import method_names as names
 from pilothouse_server.wire.codec import decode, encode
@@ -35,8 +36,6 @@ __all__ = [
     "METHOD_NOT_FOUND",
     "NOT_INITIALIZED",
     "ClientGone",
-    "Front",
-    "Part",
     "RequestFault",
     "Rpc",
     "Waiting",
@@ -65,45 +64,9 @@ class Waiting:
     on_cancel: Callable[[], object]
 
 
-class Part(Protocol):
-    """A part of the server that messages are for: the agent, or pygls' LSP features."""
-
-    def request(self, method: str, params: Json) -> Any:
-        """Admit a request where its frame is read: the answer, an awaitable of it, or `Waiting`.
-
-        Raises `RequestFault`.
-        """
-        ...
-
-    def notification(self, method: str, params: Json) -> None: ...
-
-
-class Front(Protocol):
-    """What the connection asks of the server around it."""
-
-    def initialize(self, params: Json) -> Json: ...
-
-    async def shut_down(self) -> None: ...
-
-    def exit(self, code: int) -> None: ...
-
-    def garbled(self, body: bytes) -> None:
-        """Told of a message that nobody can read; its sender has been answered."""
-        ...
-
-    def needs(self, method: str, *, asked: bool) -> bool:
-        """Whether anybody takes such a request, or when it is not `asked`, such a notification. Others are
-        answered or dropped at once, whatever is being loaded or held."""
-        ...
-
-    def part(self, method: str) -> Part | None:
-        """The part a message is for; None while it is being loaded, then `Rpc.resume` is called."""
-        ...
-
-
 @dataclass(slots=True)
 class _Request:
-    """A request that has no answer yet: held for its part, or being worked on."""
+    """A request that has no answer yet: held for its turn, or being worked on."""
 
     running: asyncio.Future[Any] | None = None
     on_cancel: Callable[[], object] | None = None
@@ -121,8 +84,13 @@ class Rpc:
         self._shut_down = False
         self._asking = Asking(lambda message: outbox.send(encode(message)))
         self._open: dict[Id, _Request] = {}
-        self._held: deque[tuple[Json, _Request | None]] = deque()
-        """Messages that wait for their part, and with them all that came later; in order of arrival."""
+        self._loading: asyncio.Future[Host] | None = None
+        self._host: asyncio.Future[Host] | None = None
+        """Done, with the host or the reason why there is none."""
+        self._awaited: asyncio.Future[Any] | None = None
+        """What has to be done before the next request is passed on."""
+        self._held: deque[tuple[Json | bytes, _Request | None]] = deque()
+        """Messages that wait, in order of arrival; as bytes those that nobody can read."""
 
     @property
     def exit_code(self) -> int:
@@ -143,10 +111,10 @@ class Rpc:
     def refuse_frame(self, reason: str) -> None:
         self._answer_error(None, PARSE_ERROR, reason)
 
-    def resume(self) -> None:
-        """Go on with the messages that were held, in their order, as far as their parts are there."""
-        while self._held and self._pass_on(*self._held[0]):
-            self._held.popleft()
+    def hold(self, until: asyncio.Future[Any]) -> None:
+        """From now on requests, and with them all that comes later, wait until this is done."""
+        self._awaited = until
+        until.add_done_callback(lambda _: self._resume())
 
     def request(self, method: str, params: Any, *, limit: float | None) -> Coroutine[Any, Any, Any]:
         """Ask the client; the parsed result. `limit` is in seconds, None only for questions to a person.
@@ -184,7 +152,8 @@ class Rpc:
             message = decode(body)
         except ValueError as error:
             self._answer_error(None, PARSE_ERROR, f"The message is not JSON: {error}")
-            self._front.garbled(body)
+            if self._initialized and not self._shut_down:
+                self._in_order(body, None)
             return
         if isinstance(message, dict):
             self._sort(cast("Json", message))
@@ -192,7 +161,7 @@ class Rpc:
             self._answer_error(None, INVALID_REQUEST, _NOT_AN_OBJECT)
 
     def _sort(self, message: Json) -> None:
-        """Answers and life cycle at once; the rest in order of arrival, held while a part is loaded."""
+        """Answers and life cycle at once; the rest in order of arrival, held while the host is loaded."""
         method, has_id, msg_id = message.get("method"), "id" in message, message.get("id")
         if has_id and method is None and _is_answer(message, self._asking):
             self._asking.take(message)
@@ -255,7 +224,7 @@ class Rpc:
             # Params of another shape count as none: what is told of a document must reach it in any case.
             self._in_order(message if isinstance(params, dict) else {**message, "params": {}}, None)
 
-    def _in_order(self, message: Json, msg_id: Id | None) -> None:
+    def _in_order(self, message: Json | bytes, msg_id: Id | None) -> None:
         request = None if msg_id is None else _Request()
         if not self._held and self._pass_on(message, request):
             return
@@ -263,30 +232,54 @@ class Rpc:
             self._open[msg_id] = request
         self._held.append((message, request))
 
-    def _pass_on(self, message: Json, request: _Request | None) -> bool:
-        """Give a message to its part; False when the part is not there yet."""
-        method, params = cast("str", message["method"]), cast("Json", message.get("params") or {})
-        msg_id: Id | None = message.get("id")
+    def _resume(self) -> None:
+        while self._held and self._pass_on(*self._held[0]):
+            self._held.popleft()
+
+    def _pass_on(self, message: Json | bytes, request: _Request | None) -> bool:
+        """Give a message to the host; False when its turn has not come yet."""
         if request is not None and request.answered:
             return True
-        part = self._front.part(method)
-        if part is None:
+        host = self._host or self._load()
+        if host is None or (request is not None and self._awaited is not None and not self._awaited.done()):
             return False
-        if msg_id is None or request is None:
-            self._tell(part, method, params)
-            return True
-        self._open.pop(msg_id, None)
-        try:
-            self._begin(msg_id, request, part.request(method, params))
-        except Exception as error:
-            self._answer_fault(msg_id, error)
+        if isinstance(message, bytes):
+            self._front.garbled(message)
+        elif request is None:
+            self._tell(host, message)
+        else:
+            self._ask(host, message, request)
         return True
 
-    def _tell(self, part: Part, method: str, params: Json) -> None:
+    def _load(self) -> asyncio.Future[Host] | None:
+        if self._loading is None:
+            self._loading = self._front.load()
+            if self._loading.done():
+                self._host = self._loading
+            else:
+                self._loading.add_done_callback(self._loaded)
+        return self._host
+
+    def _loaded(self, host: asyncio.Future[Host]) -> None:
+        self._host = host
+        self._resume()
+
+    def _ask(self, host: asyncio.Future[Host], message: Json, request: _Request) -> None:
+        msg_id: Id = message["id"]
+        self._open.pop(msg_id, None)
         try:
-            part.notification(method, params)
+            outcome = host.result().request(message["method"], message.get("params") or {})
+            self._begin(msg_id, request, outcome)
+        except Exception as error:
+            self._answer_fault(msg_id, error)
+
+    def _tell(self, host: asyncio.Future[Host], message: Json) -> None:
+        if host.exception() is not None:
+            return
+        try:
+            host.result().notification(message["method"], message.get("params") or {})
         except Exception:
-            logger.exception("The notification %.80s could not be handled", method)
+            logger.exception("The notification %.80s could not be handled", message["method"])
 
     def _begin(self, msg_id: Id, request: _Request, outcome: Any) -> None:
         """Answer now, or when the awaitable ends."""
@@ -332,7 +325,7 @@ class Rpc:
     def _refuse_held(self) -> None:
         held, self._held = self._held, deque()
         for message, request in held:
-            if request is not None and not request.answered:
+            if request is not None and not request.answered and not isinstance(message, bytes):
                 self._answer_early(message["id"], *_ENDING)
 
     async def _answer_rest(self, but: Id | None = None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 __all__ = [
     "ABORT",
-    "AGENT_REQUESTS",
     "ANSWER",
     "APPLY_EDIT",
     "ASK",
@@ -27,6 +26,7 @@ __all__ = [
     "INITIALIZE",
     "INITIALIZED",
     "MODELS",
+    "NOTIFICATIONS",
     "PREVIEW",
     "PROGRESS",
     "PROGRESS_CANCEL",
@@ -34,6 +34,7 @@ __all__ = [
     "PROMPT",
     "REGISTER",
     "RELOAD",
+    "REQUESTS",
     "REQUEST_APPROVAL",
     "REWIND",
     "SAVE",
@@ -103,10 +104,25 @@ RELOAD = "editor/reload"
 DIAGNOSTICS = "editor/diagnostics"
 
 _TO_THE_CLIENT = frozenset({EVENT, REQUEST_APPROVAL, ASK})
+NOTIFICATIONS = frozenset(
+    {
+        INITIALIZED,
+        CONFIGURATION_CHANGED,
+        PROGRESS_CANCEL,
+        DID_OPEN,
+        DID_CHANGE,
+        DID_SAVE,
+        DID_CLOSE,
+        ENCODING,
+        FOLDERS_CHANGED,
+        WATCHED_FILES_CHANGED,
+    }
+)
+"""What the server hears; known without loading it, as are its requests."""
 # Taken from the names above, so that none of them can be forgotten here.
-AGENT_REQUESTS = frozenset(
+REQUESTS = frozenset(
     name
     for name in list(globals().values())
-    if isinstance(name, str) and name.startswith(("agent/", "session/")) and name not in _TO_THE_CLIENT
-) | {EXECUTE_COMMAND, CODE_ACTION}
-"""What the agent is asked; known without loading it."""
+    if isinstance(name, str) and name.startswith(("agent/", "session/"))
+) - _TO_THE_CLIENT - NOTIFICATIONS | {EXECUTE_COMMAND, CODE_ACTION, SEMANTIC_TOKENS}
+"""What the server is asked, apart from the life of the connection."""

@@ -1,4 +1,4 @@
-"""pygls as a part: what its features give, ask and leave behind."""
+"""pygls over our own connection: what its features give, ask and leave behind."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from pilothouse_server.lsp_side import LspSide
-from pilothouse_server.transport.rpc import Part, Rpc
+from pilothouse_server.transport.front import Host
+from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire.codec import encode
+from support.features import FeatureServer, features, loaded
 from support.raw_client import notification, request
 from support.wire_pipe import Pipe, piped
 
@@ -26,7 +27,7 @@ EDIT = types.ApplyWorkspaceEditParams(edit=types.WorkspaceEdit())
 
 class Front:
     def __init__(self) -> None:
-        self.lsp: LspSide | None = None
+        self.server: FeatureServer
 
     def initialize(self, params: Json) -> Json:
         return {}
@@ -40,14 +41,14 @@ class Front:
     def needs(self, method: str, *, asked: bool) -> bool:
         return True
 
-    def part(self, method: str) -> Part | None:
-        return self.lsp
+    def load(self) -> asyncio.Future[Host]:
+        return loaded(self.server.protocol)
 
 
 class Bench:
-    def __init__(self, rpc: Rpc, pipe: Pipe, lsp: LspSide) -> None:
-        self.rpc, self.pipe, self.lsp = rpc, pipe, lsp
-        self.feature = lsp.server.feature
+    def __init__(self, rpc: Rpc, pipe: Pipe, server: FeatureServer) -> None:
+        self.rpc, self.pipe, self.server = rpc, pipe, server
+        self.feature = server.feature
 
     def send(self, *messages: Json) -> None:
         for message in messages:
@@ -64,9 +65,8 @@ async def bench() -> AsyncGenerator[Bench]:
     front = Front()
     async with piped() as (outbox, pipe):
         rpc = Rpc(outbox, front)
-        lsp = front.lsp = LspSide(rpc, "1")
-        await lsp.initialize({"processId": None, "rootUri": None, "capabilities": {}})
-        made = Bench(rpc, pipe, lsp)
+        front.server = features(rpc)
+        made = Bench(rpc, pipe, front.server)
         made.send(request("initialize", "initialize"))
         await made.read()
         yield made
@@ -143,7 +143,7 @@ async def test_params_that_do_not_fit_are_refused(params: Json) -> None:
 
 async def test_a_feature_asks_the_client_and_gets_an_lsp_object() -> None:
     async with bench() as b:
-        asking = asyncio.ensure_future(b.lsp.server.workspace_apply_edit_async(EDIT))
+        asking = asyncio.ensure_future(b.server.workspace_apply_edit_async(EDIT))
         asked = await b.read()
         b.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"applied": False, "failureReason": "no"}})
 
@@ -157,7 +157,7 @@ async def test_a_feature_asks_the_client_and_gets_an_lsp_object() -> None:
 )
 async def test_whatever_the_client_answers_the_feature_does_not_wait_for_ever(answer: Json) -> None:
     async with bench() as b:
-        asking = asyncio.ensure_future(b.lsp.server.workspace_apply_edit_async(EDIT))
+        asking = asyncio.ensure_future(b.server.workspace_apply_edit_async(EDIT))
         asked = await b.read()
         b.send({"jsonrpc": "2.0", "id": asked["id"], **answer})
         [outcome] = await asyncio.wait_for(asyncio.gather(asking, return_exceptions=True), 5)
@@ -167,7 +167,7 @@ async def test_whatever_the_client_answers_the_feature_does_not_wait_for_ever(an
 
 async def test_a_question_that_is_given_up_is_withdrawn() -> None:
     async with bench() as b:
-        asking = asyncio.ensure_future(b.lsp.server.workspace_apply_edit_async(EDIT))
+        asking = asyncio.ensure_future(b.server.workspace_apply_edit_async(EDIT))
         asked = await b.read()
         asking.cancel()
 
@@ -181,7 +181,7 @@ async def test_notifications_of_features_go_out_and_their_failures_stay_in(
 
         @b.feature(types.TEXT_DOCUMENT_DID_SAVE)
         async def saved(params: types.DidSaveTextDocumentParams) -> None:
-            b.lsp.server.window_log_message(types.LogMessageParams(types.MessageType.Info, "saved"))
+            b.server.window_log_message(types.LogMessageParams(types.MessageType.Info, "saved"))
             raise ValueError("a bug")
 
         b.send(notification("textDocument/didSave", textDocument={"uri": "file:///a"}))
@@ -212,7 +212,7 @@ async def test_nothing_is_kept_of_thousands_of_messages() -> None:
                 b.send(notification("textDocument/didSave", textDocument={"uri": "file:///a"}))
                 b.send(request(number, "textDocument/hover", **HOVER))
                 await b.read()
-                asking = asyncio.ensure_future(b.lsp.server.workspace_apply_edit_async(EDIT))
+                asking = asyncio.ensure_future(b.server.workspace_apply_edit_async(EDIT))
                 asked = await b.read()
                 b.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"applied": True}})
                 await asking

@@ -1,0 +1,50 @@
+"""What the editor tells of its documents, folders and files.
+
+These params are taken as they came, not as types of lsprotocol: a change of a document comes with every
+key, and what does not fit must leave a doubt at its document, or the rest of its message, behind.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from pygls.lsp.server import LanguageServer
+
+from pilothouse_server.documents.editor_side import EditorSide
+from pilothouse_server.wire import method_names as names
+
+__all__ = ["register_document_methods"]
+
+Json: TypeAlias = dict[str, Any]
+
+
+def register_document_methods(server: LanguageServer, editor: EditorSide) -> None:
+    @server.feature(names.DID_OPEN)
+    def opened(params: Json) -> None:
+        editor.documents.did_open(params)
+
+    @server.feature(names.DID_CHANGE)
+    def changed(params: Json) -> None:
+        editor.documents.did_change(params)
+
+    @server.feature(names.DID_SAVE)
+    def saved(params: Json) -> None:
+        editor.documents.did_save(params)
+
+    @server.feature(names.DID_CLOSE)
+    def closed(params: Json) -> None:
+        editor.documents.did_close(params)
+
+    @server.feature(names.ENCODING)
+    def told_encoding(params: Json) -> None:
+        editor.documents.did_tell_encoding(params)
+
+    @server.feature(names.FOLDERS_CHANGED)
+    def folders_changed(params: Json) -> None:
+        editor.folders.did_change(params)
+
+    @server.feature(names.WATCHED_FILES_CHANGED)
+    def files_changed(params: Json) -> None:
+        editor.watched.did_change(params)
+
+    _ = (opened, changed, saved, closed, told_encoding, folders_changed, files_changed)
