@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable
 from importlib.metadata import version
@@ -17,9 +16,7 @@ from pygls.protocol import LanguageServerProtocol, default_converter
 
 from pilothouse_server.client import handshake
 from pilothouse_server.server import PilothouseServer
-from pilothouse_server.transport.front import Host
-from pilothouse_server.transport.rpc import Rpc
-from support.wire_pipe import piped
+from support.idle_server import idle_server
 
 PARAMETERS: dict[Callable[..., Any], list[str]] = {
     LanguageServerProtocol.notify: ["self", "method", "params"],
@@ -85,14 +82,10 @@ async def test_our_static_capabilities_are_those_pygls_computes_from_the_feature
         "textDocument": {"synchronization": {"didSave": True}},
     }
     options: Json = {} if plain else {"pilothouse": {}}
-    client = handshake.introduce(
-        {"rootUri": "file:///a", "initializationOptions": options, "capabilities": capabilities}
-    )
-    ours = handshake.answer(client, "1")["capabilities"]
-    async with piped() as (outbox, _):
-        server = PilothouseServer(Rpc(outbox, Nobody()), client, {}, ({}, []))
+    params = {"rootUri": "file:///a", "initializationOptions": options, "capabilities": capabilities}
+    ours = handshake.answer(handshake.introduce(params), "1")["capabilities"]
+    async with idle_server(params) as server:
         theirs = computed(server, capabilities)
-        await server.close(1)
 
     own = {"experimental": ours.pop("experimental")}
     assert ours == {name: theirs[name] for name in ours} | {
@@ -115,25 +108,3 @@ def computed(server: PilothouseServer, capabilities: Json) -> Json:
         types.PositionEncodingKind.Utf8,
     ).build()
     return default_converter().unstructure(built)
-
-
-class Nobody:
-    """The server around a connection that nobody uses."""
-
-    def initialize(self, params: dict[str, Any]) -> dict[str, Any]:
-        raise NotImplementedError
-
-    async def shut_down(self) -> None:
-        raise NotImplementedError
-
-    def exit(self, code: int) -> None:
-        raise NotImplementedError
-
-    def garbled(self, body: bytes) -> None:
-        raise NotImplementedError
-
-    def needs(self, method: str, *, asked: bool) -> bool:
-        return True
-
-    def load(self) -> asyncio.Future[Host]:
-        raise NotImplementedError
