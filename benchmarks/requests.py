@@ -16,7 +16,7 @@ from pilothouse_agent.kernel.messages import (
     UserMessage,
 )
 from pilothouse_agent.kernel.request import ModelRequest
-from pilothouse_agent.kernel.transcript import Transcript, convert
+from pilothouse_agent.kernel.transcript import Transcript
 from pilothouse_agent.models.chat_completions.request import ChatRequests
 
 __all__ = ["custom_messages"]
@@ -57,7 +57,7 @@ def _turn(transcript: Transcript, number: int, make: _Make) -> None:
 
 
 def _body(transcript: Transcript, writer: ChatRequests) -> None:
-    messages = convert(transcript.view())
+    messages = transcript.sent()
     request = ModelRequest("benchmark", "turn", "openai-chat/m", "Be brief.", messages, ())
     writer.body(request, model="m")
 

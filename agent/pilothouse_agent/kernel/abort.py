@@ -65,7 +65,8 @@ async def bounded(awaitable: Awaitable[T], *, signal: AbortSignal, limit: float 
     RuntimeError when the work was cancelled by somebody else. What the work raises comes out as an
     `Exception` in any case.
     """
-    work = asyncio.ensure_future(contained(lambda: awaitable))
+    own = isinstance(awaitable, asyncio.Future)
+    work = awaitable if own else asyncio.ensure_future(contained(lambda: awaitable))
     abort = asyncio.get_running_loop().create_future()
     forget = signal.on_abort(lambda: abort.set_result(None))
     try:

@@ -15,7 +15,7 @@ from pilothouse_agent.kernel.json_types import JsonObject, copy_object, is_json
 from pilothouse_agent.kernel.messages import CustomMessage, Message, ModelMessage, ToolCall, UserBlock
 from pilothouse_agent.kernel.state import AgentStateSnapshot
 from pilothouse_agent.kernel.tooling import ToolResult
-from pilothouse_agent.kernel.transcript import convert
+from pilothouse_agent.kernel.transcript import Transcript, convert
 
 __all__ = [
     "AfterToolResult",
@@ -112,9 +112,11 @@ class HookRunner:
         self._limit = limit
         self._notify = notify
 
-    async def request_messages(self, messages: list[Message]) -> Sequence[ModelMessage]:
+    async def request_messages(self, transcript: Transcript) -> Sequence[ModelMessage]:
         """transform_context, then convert_to_llm; one that fails is skipped with a notice."""
-        shown: Sequence[Message] = messages
+        if not self._hooks.transform_context and self._hooks.convert_to_llm is None:
+            return transcript.sent()
+        shown: Sequence[Message] = transcript.view()
         for hook in self._hooks.transform_context:
             out = HandedOut(shown)
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from pilothouse_agent.kernel.abort import Aborted, bounded
 from pilothouse_agent.kernel.consent import ShownChanges
 from pilothouse_agent.kernel.context import RunContext
 from pilothouse_agent.kernel.events import Location, ToolKind
-from pilothouse_agent.kernel.foreign import contained, described, guarded
+from pilothouse_agent.kernel.foreign import contained, described, guarded, in_thread
 from pilothouse_agent.kernel.hooks import BlockCall, HookFailed
 from pilothouse_agent.kernel.json_types import JsonObject, copy_object
 from pilothouse_agent.kernel.messages import ToolCall, text_of
@@ -71,7 +70,7 @@ class Preparer:
             shown = (call.arguments_text or "")[:_SHOWN_ARGUMENTS]
             return failed(f"The arguments are not a JSON object, so {call.name} did not run: {shown}")
         try:
-            work = asyncio.to_thread(guarded, _bound, call, tool, copy_object(call.arguments))
+            work = in_thread(_bound, call, tool, copy_object(call.arguments))
             return await bounded(work, signal=self._signal, limit=self._limit)
         except Aborted:
             return aborted()
@@ -130,7 +129,7 @@ class Preparer:
         """In a thread where there is a command: one that is made for it takes long to read."""
         if request.command is None:
             return guarded(permissions.judge, request)
-        work = asyncio.to_thread(guarded, permissions.judge, request)
+        work = in_thread(permissions.judge, request)
         return await bounded(work, signal=self._signal, limit=self._limit)
 
     async def _ask_first(self, bound: Bound, request: PermissionRequest, verdict: Verdict) -> Bound | CallEnd:

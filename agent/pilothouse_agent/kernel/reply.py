@@ -131,7 +131,7 @@ class ReplyMaker:
         specs = self._config.specs()
         model, thinking = self._config.model_in_use, self._config.thinking_in_use
         system = guarded(self._config.system, specs)
-        messages = await self._context.hooks.request_messages(self._transcript.view())
+        messages = await self._context.hooks.request_messages(self._transcript)
         return ModelRequest(self._parts.session_id, "turn", model, system, messages, specs, thinking)
 
     async def _stream(self, request: ModelRequest, answer: _Answer) -> None:

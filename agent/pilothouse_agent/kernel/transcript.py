@@ -39,6 +39,7 @@ class Transcript:
         """Compacted since the last answer, so nothing is known about its effect (R155)."""
         self._past: list[Message] = []
         """The view of what stands before the last answer: nothing that follows changes it."""
+        self._past_sent: list[ModelMessage] = []
         self._past_size = 0
         """How many messages that view was made of."""
         for message in messages:
@@ -46,11 +47,23 @@ class Transcript:
 
     def view(self) -> list[Message]:
         """What `repair` makes of the messages; the work grows only with what is new since the last view."""
+        present = self._present()
+        return self._past + present
+
+    def sent(self) -> list[ModelMessage]:
+        """What `convert` makes of the view, at the same price."""
+        present = self._present()
+        return self._past_sent + convert(present)
+
+    def _present(self) -> list[Message]:
+        """The view from the last answer on; what stands before it is past."""
         last = _last_answer(self.messages)
         if last > self._past_size:
-            self._past += repair(self.messages[self._past_size : last])
+            past = repair(self.messages[self._past_size : last])
+            self._past += past
+            self._past_sent += convert(past)
             self._past_size = last
-        return self._past + repair(self.messages[last:])
+        return repair(self.messages[last:])
 
     def append(self, message: Message) -> None:
         self.messages.append(message)
@@ -75,7 +88,7 @@ class Transcript:
         self.tokens = sum(estimate_tokens(message) for message in self.messages)
 
     def _forget_view(self) -> None:
-        self._past = []
+        self._past, self._past_sent = [], []
         self._past_size = 0
 
 
