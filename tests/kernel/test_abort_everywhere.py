@@ -14,7 +14,7 @@ from pilothouse_agent.kernel.hooks import Hooks
 from pilothouse_agent.kernel.messages import Message, Usage, UserMessage
 from pilothouse_agent.kernel.request import Delta
 from pilothouse_agent.kernel.run import RunResult
-from pilothouse_agent.kernel.state import AgentStateSnapshot
+from pilothouse_agent.kernel.snapshot import AgentStateSnapshot
 from support.kernel import Bench, Ids, asks, bench, call, echo_tool, fails, says, soon
 from support.run_rules import check_events, check_stored
 

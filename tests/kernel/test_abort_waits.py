@@ -18,7 +18,7 @@ from pilothouse_agent.kernel.messages import Message, ToolCall, UserMessage
 from pilothouse_agent.kernel.ports import Compaction
 from pilothouse_agent.kernel.request import Delta, Finished, ModelLimits, ModelRequest, StreamEvent
 from pilothouse_agent.kernel.settings import RunSettings
-from pilothouse_agent.kernel.state import AgentStateSnapshot
+from pilothouse_agent.kernel.snapshot import AgentStateSnapshot
 from support.kernel import (
     FakeClock,
     Gate,

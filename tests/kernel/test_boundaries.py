@@ -16,6 +16,21 @@ from pilothouse_agent.kernel.hooks import Hooks
 FOLDER = Path(pilothouse_agent.kernel.__path__[0])
 MODULES = {path.stem: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.py"))}
 KERNEL = "pilothouse_agent.kernel."
+CONTRACTS = {
+    "abort",
+    "errors",
+    "events",
+    "foreign",
+    "hooks",
+    "json_types",
+    "messages",
+    "ports",
+    "questions",
+    "request",
+    "snapshot",
+    "tooling",
+}
+"""What others write against: nouns, seams, and the abort signal with what it guards its callbacks by."""
 
 
 def imports(module: str) -> set[str]:
@@ -34,6 +49,11 @@ def kernel_imports(module: str) -> set[str]:
     return {name.removeprefix(KERNEL) for name in imports(module) if name.startswith(KERNEL)}
 
 
+def attributes(module: str) -> set[str]:
+    """Whatever it looks up on anything."""
+    return {node.attr for node in ast.walk(MODULES[module]) if isinstance(node, ast.Attribute)}
+
+
 @pytest.mark.covers("B2")
 @pytest.mark.parametrize("module", list(MODULES))
 def test_the_kernel_imports_itself_and_the_standard_library_only(module: str) -> None:
@@ -44,6 +64,12 @@ def test_the_kernel_imports_itself_and_the_standard_library_only(module: str) ->
     }
 
     assert foreign == set()
+
+
+@pytest.mark.covers("B5")
+@pytest.mark.parametrize("module", sorted(CONTRACTS))
+def test_a_contract_knows_other_contracts_and_nothing_of_what_fulfils_them(module: str) -> None:
+    assert kernel_imports(module) - CONTRACTS == set()
 
 
 @pytest.mark.covers("B2")
@@ -57,6 +83,7 @@ def test_no_product_fact_is_in_its_messages_and_events() -> None:
 def test_what_runs_tools_cannot_reach_the_provider_nor_the_transcript() -> None:
     for module in ("executor", "prepare", "body", "schedule"):
         assert not kernel_imports(module) & {"request", "reply", "pump", "transcript", "loop", "agent"}
+        assert not attributes(module) & {"provider", "transcript", "config", "store"}
 
 
 @pytest.mark.covers("B1", "B4")

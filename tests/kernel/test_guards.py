@@ -12,7 +12,7 @@ from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import CustomMessage, ErrorInfo, ToolResultMessage, text_of
 from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.settings import RunSettings
-from pilothouse_agent.kernel.state import AgentStateSnapshot
+from pilothouse_agent.kernel.snapshot import AgentStateSnapshot
 from pilothouse_agent.kernel.tooling import ToolResult
 from support.kernel import Bench, FakeTool, Turn, asks, bench, call, echo_tool, says
 

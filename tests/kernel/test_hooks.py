@@ -35,7 +35,7 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.settings import RunSettings
-from pilothouse_agent.kernel.state import AgentStateSnapshot
+from pilothouse_agent.kernel.snapshot import AgentStateSnapshot
 from pilothouse_agent.kernel.tooling import ToolResult
 from pilothouse_agent.kernel.transcript import convert
 from support.kernel import FakeClock, FakeTool, asks, bench, block, call, echo_tool, says, shown

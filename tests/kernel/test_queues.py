@@ -16,7 +16,7 @@ from pilothouse_agent.kernel.messages import ImageBlock, Message, UserMessage
 from pilothouse_agent.kernel.ports import Compaction, ToolContext
 from pilothouse_agent.kernel.request import Delta, Finished, ModelLimits
 from pilothouse_agent.kernel.settings import RunSettings
-from pilothouse_agent.kernel.state import AgentStateSnapshot
+from pilothouse_agent.kernel.snapshot import AgentStateSnapshot
 from pilothouse_agent.kernel.tooling import ToolResult
 from support.kernel import Bench, FakeTool, Gate, asks, bench, block, call, echo_tool, fails, says, soon
 from support.recorder import line

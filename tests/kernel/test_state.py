@@ -14,7 +14,8 @@ from pilothouse_agent.kernel.messages import Message
 from pilothouse_agent.kernel.ports import Compaction, ToolContext
 from pilothouse_agent.kernel.request import Delta, ModelLimits
 from pilothouse_agent.kernel.settings import RunSettings
-from pilothouse_agent.kernel.state import AgentStateSnapshot, State
+from pilothouse_agent.kernel.snapshot import AgentStateSnapshot
+from pilothouse_agent.kernel.state import State
 from pilothouse_agent.kernel.tooling import ToolResult
 from support.kernel import Bench, FakeTool, Gate, asks, bench, call, echo_tool, fails, says, soon
 

@@ -25,7 +25,7 @@ from pilothouse_agent.kernel.messages import ErrorInfo, ErrorKind, Message, Tool
 from pilothouse_agent.kernel.ports import ToolContext
 from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.request import Delta, Failed, Finished, ModelRequest, StreamEvent, ThinkingData
-from pilothouse_agent.kernel.state import AgentStateSnapshot
+from pilothouse_agent.kernel.snapshot import AgentStateSnapshot
 from pilothouse_agent.kernel.tooling import ToolError, ToolResult
 from support.footprints import EVERYTHING, NOTHING, READS_EVERYTHING, changes, looks_at, turns_of_the_loop
 from support.kernel import FakeTool, block

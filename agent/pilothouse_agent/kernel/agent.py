@@ -22,7 +22,7 @@ from pilothouse_agent.kernel.events import (
     SessionUpdate,
 )
 from pilothouse_agent.kernel.following import Input
-from pilothouse_agent.kernel.hooks import HookRunner
+from pilothouse_agent.kernel.hook_runner import HookRunner
 from pilothouse_agent.kernel.loop import Runner
 from pilothouse_agent.kernel.messages import (
     AssistantMessage,
@@ -38,12 +38,12 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.parts import AgentConfig, AgentParts, RunChoices, SystemPrompt
 from pilothouse_agent.kernel.ports import RetryPolicy, Tool
-from pilothouse_agent.kernel.queues import MessageQueues, QueueMode
+from pilothouse_agent.kernel.queues import MessageQueues
 from pilothouse_agent.kernel.request import ThinkingLevel
 from pilothouse_agent.kernel.run import WAITS_FOR_ITSELF, Run, RunResult
 from pilothouse_agent.kernel.settings import RunSettings
-from pilothouse_agent.kernel.snapshot import take_snapshot
-from pilothouse_agent.kernel.state import AgentStateSnapshot, State
+from pilothouse_agent.kernel.snapshot import AgentStateSnapshot, QueueMode
+from pilothouse_agent.kernel.state import State
 from pilothouse_agent.kernel.transcript import Transcript
 
 __all__ = ["EMPTY_MESSAGE", "Agent", "Content"]
@@ -79,7 +79,7 @@ class Agent:
 
     @property
     def state(self) -> AgentStateSnapshot:
-        return take_snapshot(self._state, self._config, self._queues, self._transcript)
+        return self._state.snapshot(self._config, self._queues, self._transcript)
 
     @property
     def approvals(self) -> Approvals:

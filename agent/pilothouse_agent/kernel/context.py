@@ -8,7 +8,7 @@ from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_agent.kernel.approvals import Approvals
 from pilothouse_agent.kernel.bus import EventBus
 from pilothouse_agent.kernel.events import MessageEnd, MessageStart, Phase, QueuedItem
-from pilothouse_agent.kernel.hooks import HookRunner
+from pilothouse_agent.kernel.hook_runner import HookRunner
 from pilothouse_agent.kernel.messages import (
     BlockPlace,
     CustomMessage,
@@ -20,8 +20,8 @@ from pilothouse_agent.kernel.messages import (
 )
 from pilothouse_agent.kernel.parts import AgentConfig, AgentParts
 from pilothouse_agent.kernel.queues import MessageQueues
-from pilothouse_agent.kernel.snapshot import take_snapshot
-from pilothouse_agent.kernel.state import AgentStateSnapshot, State
+from pilothouse_agent.kernel.snapshot import AgentStateSnapshot
+from pilothouse_agent.kernel.state import State
 from pilothouse_agent.kernel.transcript import Transcript
 
 __all__ = ["RunContext"]
@@ -43,7 +43,7 @@ class RunContext:
     signal: AbortSignal
 
     def snapshot(self) -> AgentStateSnapshot:
-        return take_snapshot(self.state, self.config, self.queues, self.transcript)
+        return self.state.snapshot(self.config, self.queues, self.transcript)
 
     def abort(self) -> tuple[QueuedItem, ...]:
         """Hand back what is queued and end what runs; idempotent (A5, Q3)."""

@@ -18,7 +18,7 @@ from pilothouse_agent.kernel.events import (
     ToolExecutionUpdate,
 )
 from pilothouse_agent.kernel.foreign import described
-from pilothouse_agent.kernel.hooks import HookFailed
+from pilothouse_agent.kernel.hook_runner import HookFailed
 from pilothouse_agent.kernel.messages import ToolCall
 from pilothouse_agent.kernel.ports import Tool
 from pilothouse_agent.kernel.prepare import Bound, Preparer

@@ -12,7 +12,8 @@ from pilothouse_agent.kernel.consent import ShownChanges
 from pilothouse_agent.kernel.context import RunContext
 from pilothouse_agent.kernel.events import Location, ToolKind
 from pilothouse_agent.kernel.foreign import contained, described, guarded, in_thread
-from pilothouse_agent.kernel.hooks import BlockCall, HookFailed
+from pilothouse_agent.kernel.hook_runner import HookFailed
+from pilothouse_agent.kernel.hooks import BlockCall
 from pilothouse_agent.kernel.json_types import JsonObject, copy_object
 from pilothouse_agent.kernel.messages import ToolCall, text_of
 from pilothouse_agent.kernel.ports import Consent, Invocation, PermissionPipeline, PlannedFiles, Tool

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
 
 from pilothouse_agent.kernel.events import QueuedItem, QueueKind, QueueUpdate
 from pilothouse_agent.kernel.messages import UserBlock
+from pilothouse_agent.kernel.snapshot import QueueMode
 
-__all__ = ["MessageQueues", "QueueMode"]
-
-QueueMode = Literal["one", "all"]
+__all__ = ["MessageQueues"]
 
 
 class MessageQueues:

@@ -1,36 +1,47 @@
-"""Takes the snapshots that everybody outside the run reads."""
+"""The agent at one moment, as everybody outside the run sees it."""
 
 from __future__ import annotations
 
-from pilothouse_agent.kernel.parts import AgentConfig
-from pilothouse_agent.kernel.queues import MessageQueues
-from pilothouse_agent.kernel.state import AgentStateSnapshot, State
-from pilothouse_agent.kernel.transcript import Transcript
+from dataclasses import dataclass
+from typing import Literal
 
-__all__ = ["take_snapshot"]
+from pilothouse_agent.kernel.events import Phase, QueuedItem
+from pilothouse_agent.kernel.messages import AssistantBlock, Message
+from pilothouse_agent.kernel.request import ThinkingLevel
+
+__all__ = ["AgentStateSnapshot", "QueueMode", "StreamingMessage"]
+
+QueueMode = Literal["one", "all"]
 
 
-def take_snapshot(
-    state: State, config: AgentConfig, queues: MessageQueues, transcript: Transcript
-) -> AgentStateSnapshot:
-    queued, specs = queues.update(), config.specs()
-    return AgentStateSnapshot(
-        phase=state.phase,
-        run_id=state.run_id,
-        messages=tuple(transcript.messages),
-        system_prompt=config.system(specs),
-        model=config.model,
-        thinking=config.thinking,
-        tools=tuple(spec.name for spec in specs),
-        steering_mode=queues.modes["steering"],
-        follow_up_mode=queues.modes["followUp"],
-        steering=queued.steering,
-        follow_up=queued.follow_up,
-        is_streaming=state.streaming is not None,
-        streaming_message=state.streaming_message,
-        pending_tool_calls=tuple(state.pending_tool_calls),
-        pending_writes=state.pending_writes,
-        error_message=state.error_message,
-        turn=state.turn,
-        context_tokens=transcript.tokens,
-    )
+@dataclass(frozen=True, slots=True)
+class StreamingMessage:
+    """What has come so far of the assistant message being streamed."""
+
+    id: str
+    content: tuple[AssistantBlock, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStateSnapshot:
+    """The agent at one moment; nothing in it can change the agent."""
+
+    phase: Phase
+    run_id: str | None
+    messages: tuple[Message, ...]
+    system_prompt: str
+    model: str
+    thinking: ThinkingLevel
+    tools: tuple[str, ...]
+    steering_mode: QueueMode
+    follow_up_mode: QueueMode
+    steering: tuple[QueuedItem, ...]
+    follow_up: tuple[QueuedItem, ...]
+    is_streaming: bool
+    streaming_message: StreamingMessage | None
+    pending_tool_calls: tuple[str, ...]
+    pending_writes: tuple[str, ...]
+    error_message: str | None
+    turn: int
+    """Of the present or last run, from 1."""
+    context_tokens: int

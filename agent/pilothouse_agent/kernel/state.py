@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from pilothouse_agent.kernel.builder import MessageBuilder
 from pilothouse_agent.kernel.events import (
@@ -15,15 +14,16 @@ from pilothouse_agent.kernel.events import (
     MessageEnd,
     Phase,
     PhaseChange,
-    QueuedItem,
     ToolExecutionEnd,
     ToolExecutionStart,
 )
-from pilothouse_agent.kernel.messages import AssistantBlock, AssistantMessage, Message
-from pilothouse_agent.kernel.queues import QueueMode
-from pilothouse_agent.kernel.request import ThinkingLevel
+from pilothouse_agent.kernel.messages import AssistantMessage
+from pilothouse_agent.kernel.parts import AgentConfig
+from pilothouse_agent.kernel.queues import MessageQueues
+from pilothouse_agent.kernel.snapshot import AgentStateSnapshot, StreamingMessage
+from pilothouse_agent.kernel.transcript import Transcript
 
-__all__ = ["AgentStateSnapshot", "State", "StreamingMessage"]
+__all__ = ["State"]
 
 _MOVES: frozenset[tuple[Phase, Phase]] = frozenset(
     {
@@ -40,39 +40,6 @@ _MOVES: frozenset[tuple[Phase, Phase]] = frozenset(
 )
 
 _ABORTED = {"aborted": "The run was aborted."}
-
-
-@dataclass(frozen=True, slots=True)
-class StreamingMessage:
-    """What has come so far of the assistant message being streamed."""
-
-    id: str
-    content: tuple[AssistantBlock, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AgentStateSnapshot:
-    """The agent at one moment; nothing in it can change the agent."""
-
-    phase: Phase
-    run_id: str | None
-    messages: tuple[Message, ...]
-    system_prompt: str
-    model: str
-    thinking: ThinkingLevel
-    tools: tuple[str, ...]
-    steering_mode: QueueMode
-    follow_up_mode: QueueMode
-    steering: tuple[QueuedItem, ...]
-    follow_up: tuple[QueuedItem, ...]
-    is_streaming: bool
-    streaming_message: StreamingMessage | None
-    pending_tool_calls: tuple[str, ...]
-    pending_writes: tuple[str, ...]
-    error_message: str | None
-    turn: int
-    """Of the present or last run, from 1."""
-    context_tokens: int
 
 
 class State:
@@ -136,3 +103,28 @@ class State:
                 self.error_message = event.error.message if event.error else _ABORTED.get(event.stop_reason)
             case _:
                 pass
+
+    def snapshot(
+        self, config: AgentConfig, queues: MessageQueues, transcript: Transcript
+    ) -> AgentStateSnapshot:
+        queued, specs = queues.update(), config.specs()
+        return AgentStateSnapshot(
+            phase=self.phase,
+            run_id=self.run_id,
+            messages=tuple(transcript.messages),
+            system_prompt=config.system(specs),
+            model=config.model,
+            thinking=config.thinking,
+            tools=tuple(spec.name for spec in specs),
+            steering_mode=queues.modes["steering"],
+            follow_up_mode=queues.modes["followUp"],
+            steering=queued.steering,
+            follow_up=queued.follow_up,
+            is_streaming=self.streaming is not None,
+            streaming_message=self.streaming_message,
+            pending_tool_calls=tuple(self.pending_tool_calls),
+            pending_writes=self.pending_writes,
+            error_message=self.error_message,
+            turn=self.turn,
+            context_tokens=transcript.tokens,
+        )
