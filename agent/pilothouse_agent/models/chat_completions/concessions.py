@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pilothouse_agent.models.history.image_refusals import NO_IMAGES, TOO_MANY_IMAGES
-from pilothouse_agent.models.http.concessions import Concession
+from pilothouse_agent.models.http.concessions import OF_IMAGES, Concession
 
 __all__ = ["CONCESSIONS"]
 
@@ -50,7 +49,6 @@ CONCESSIONS: Mapping[str, Concession] = {
         by_level=True,
     ),
     "cache marks": Concession(re.compile(r"cache_control")),
-    "images": Concession(NO_IMAGES, "does not take images; notes stand in their places."),
-    "image count": Concession(TOO_MANY_IMAGES, "does not take so many images; the newest are sent."),
+    **OF_IMAGES,
 }
 """What is left out after a server has refused it in such words; the first that fits counts."""

@@ -20,9 +20,10 @@ from pilothouse_agent.kernel.messages import (
 from pilothouse_agent.models.chat_completions.dialect import ChatDialect
 from pilothouse_agent.models.chat_completions.lines import ChatPiece
 from pilothouse_agent.models.chat_completions.stream import ORIGIN
-from pilothouse_agent.models.history.image_refusals import sent_blocks
+from pilothouse_agent.models.history.image_refusals import UNSEEN, sent_blocks
 from pilothouse_agent.models.history.image_type import image_type
 from pilothouse_agent.models.history.legal import digest, legal_arguments, legal_name
+from pilothouse_agent.models.history.own_thoughts import maker
 from pilothouse_agent.models.history.pieces import Pieces
 from pilothouse_agent.models.wire_json import encode, packed
 
@@ -33,7 +34,6 @@ _LONGEST_ID = 40
 _NINE = 62**9
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _NINE_LETTERS = re.compile(r"[a-zA-Z0-9]{9}\Z")
-_NO_IMAGE = "(an image that this model cannot see)"
 _UNSIGNED: JsonObject = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 
@@ -71,7 +71,7 @@ class _Writer:
             wire["reasoning_content"] = _thoughts(message)
         if calls:
             wire["tool_calls"] = [self._call(call) for call in calls]
-        model, signed, thoughts = _maker(message), self._signed(wire), _thoughts(message)
+        model, signed, thoughts = maker(message, _kept(message)), self._signed(wire), _thoughts(message)
         if model is None:
             return ChatPiece(packed(wire), signed=signed, thoughts=thoughts)
         own = {**wire, **self._thinking(message)}
@@ -115,7 +115,7 @@ class _Writer:
 
     def _lines(self, content: tuple[UserBlock, ...]) -> str:
         texts = (
-            _NO_IMAGE if isinstance(block, ImageBlock) else block.text
+            UNSEEN if isinstance(block, ImageBlock) else block.text
             for block in content
             if isinstance(block, TextBlock) or not self._images
         )
@@ -138,14 +138,10 @@ def _own_blocks(message: AssistantMessage) -> list[ThinkingBlock]:
     return [block for block in message.content if isinstance(block, ThinkingBlock) and block.origin == ORIGIN]
 
 
-def _maker(message: AssistantMessage) -> str | None:
-    """The model that wants something of the message back; None when there is nothing."""
+def _kept(message: AssistantMessage) -> list[JsonObject]:
+    """What is for the message's own model only."""
     datas = [block.data for block in _own_blocks(message) if block.data]
-    datas += [call.extra for call in message.calls if call.extra and "extra_content" in call.extra]
-    for data in datas:
-        model = data.get("model")
-        return model if isinstance(model, str) else message.model
-    return None
+    return datas + [call.extra for call in message.calls if call.extra and "extra_content" in call.extra]
 
 
 def _thoughts(message: AssistantMessage) -> str:

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
-from pilothouse_agent.kernel.messages import (
-    RefusedBlock,
-)
+from pilothouse_agent.kernel.messages import RefusedBlock
 from pilothouse_agent.kernel.request import ModelRequest, ThinkingLevel, ToolSpec
 from pilothouse_agent.models.chat_completions.cache_marks import marked
 from pilothouse_agent.models.chat_completions.dialect import ChatDialect
-from pilothouse_agent.models.chat_completions.lines import ChatLines, Reasoning
-from pilothouse_agent.models.chat_completions.messages import chat_pieces, says
+from pilothouse_agent.models.chat_completions.lines import ChatLines, ChatPiece, Reasoning
+from pilothouse_agent.models.chat_completions.messages import chat_pieces
 from pilothouse_agent.models.chat_completions.thinking_off import thinking_off
 from pilothouse_agent.models.chat_completions.turns import Neighbours
-from pilothouse_agent.models.history.by_session import BySession
-from pilothouse_agent.models.history.continuation import Continuation, LastMade
+from pilothouse_agent.models.history.continuation import LastMade
 from pilothouse_agent.models.history.image_refusals import WirePlace
-from pilothouse_agent.models.history.legal import ToolNames, legal_name
-from pilothouse_agent.models.history.own_thoughts import goes_back
+from pilothouse_agent.models.history.legal import legal_name, own_names
+from pilothouse_agent.models.history.own_thoughts import Back
 from pilothouse_agent.models.history.schemas import object_schema, reduced_schema
-from pilothouse_agent.models.history.sendable import SettledHistory
-from pilothouse_agent.models.history.sight import Sight
+from pilothouse_agent.models.history.sight import PiecesOf, Sight
+from pilothouse_agent.models.history.written import WrittenHistories
 from pilothouse_agent.models.http.concessions import is_conceded
 from pilothouse_agent.models.model_traits import ModelTraits, rough_tokens
 from pilothouse_agent.models.wire_json import encode
@@ -30,22 +27,18 @@ from pilothouse_agent.models.wire_json import encode
 __all__ = ["ChatRequests"]
 
 
-class _Session:
-    def __init__(self) -> None:
-        self.history = SettledHistory()
-        self.written = Continuation[ChatLines]()
-        self.neighbours = Neighbours()
-
-
 class ChatRequests:
     """One for each provider object; keeps what it has written."""
 
     def __init__(self, dialect: ChatDialect | None = None) -> None:
         self._dialect = dialect or ChatDialect()
-        self._sight = Sight(chat_pieces(self._dialect, images=True), chat_pieces(self._dialect, images=False))
-        self._sessions = BySession(_Session)
+        self._lines = WrittenHistories(
+            Sight(chat_pieces(self._dialect, images=True), chat_pieces(self._dialect, images=False)),
+            self._begin,
+            *([lambda: Neighbours().merged] if self._dialect.alternating else []),
+        )
         self._system = LastMade(self._system_message)
-        self._names = ToolNames()
+        self._names = LastMade(own_names)
         self._tools = LastMade(self._tools_json)
 
     def names(self, tools: tuple[ToolSpec, ...]) -> Mapping[str, str]:
@@ -63,7 +56,7 @@ class ChatRequests:
         """`model` is the name on the wire."""
         traits, conceded = traits or ModelTraits(), conceded or {}
         tools = self._tools.of(request.tools)
-        lines = self._lines(request, traits, conceded)
+        lines = self._lines.of(request, traits, conceded)
         marks = self._marks(model) and "cache marks" not in conceded
         system = [self._system.of(request.system)] if request.system else []
         tokens = lines.tokens + rough_tokens(*system, tools)
@@ -94,7 +87,7 @@ class ChatRequests:
         if self._dialect.alternating:
             # Neighbours were made one message, whose blocks nobody counts as we do.
             return RefusedBlock()
-        lines = self._lines(request, traits or ModelTraits(), conceded or {})
+        lines = self._lines.of(request, traits or ModelTraits(), conceded or {})
         return lines.refused(place._replace(message=place.message - bool(request.system)))
 
     def _marks(self, model: str) -> bool:
@@ -136,18 +129,8 @@ class ChatRequests:
             options["reasoning"] = {"effort": level}
         return options
 
-    def _lines(self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]) -> ChatLines:
-        session = self._sessions.of(request.session_id)
-        history = session.history.settled(request.messages)
-        if self._dialect.alternating:
-            history = session.neighbours.merged([message for message in history if says(message)])
-        pieces = self._sight.of(history, traits, conceded)
-        back, reasoning = goes_back(request.model, history, conceded), _reasoning(conceded)
-        return session.written.of(
-            history,
-            (back, pieces, reasoning),
-            lambda: ChatLines(self._dialect, pieces, back, reasoning),
-        )
+    def _begin(self, pieces: PiecesOf[ChatPiece], back: Back, conceded: Mapping[str, str]) -> ChatLines:
+        return ChatLines(self._dialect, pieces, back, _reasoning(conceded))
 
     def _system_message(self, text: str) -> bytes:
         return encode({"role": self._dialect.system_role, "content": text})

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pilothouse_agent.kernel.messages import AssistantMessage, ModelMessage, TextBlock, UserMessage
+from pilothouse_agent.models.chat_completions.messages import says
 
 __all__ = ["Neighbours"]
 
@@ -25,7 +26,7 @@ class Neighbours:
         self._last, self._kept = self._kept, {}
         merged: list[ModelMessage] = []
         run: list[ModelMessage] = []
-        for message in messages:
+        for message in filter(says, messages):
             if run and not _may_join(run[-1], message):
                 merged.append(self._one(tuple(run)))
                 run = []

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pilothouse_agent.kernel.messages import Usage
 from pilothouse_agent.kernel.request import ImageLimits, ModelLimits
 from pilothouse_agent.models.choosing.families import converses, family_of
-from pilothouse_agent.models.choosing.price_data import Listed, PriceData, Prices, load_price_data
+from pilothouse_agent.models.choosing.price_data import Listed, PriceData, Prices, Tariff, load_price_data
 from pilothouse_agent.models.choosing.provider_config import ProviderConfig
 from pilothouse_agent.models.choosing.provider_entry import ModelEntry
 from pilothouse_agent.models.model_traits import ModelTraits
@@ -22,8 +22,6 @@ from pilothouse_agent.models.model_traits import ModelTraits
 __all__ = ["Catalogue", "ModelFacts"]
 
 logger = logging.getLogger(__name__)
-
-_MILLION = Decimal(1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +128,9 @@ class Catalogue:
 
     def cost(self, model: str, usage: Usage) -> Decimal | None:
         """US dollars for a request that ends now; None where anything it takes is not known."""
-        entry = self._entry(model)
-        if entry.input_price is not None and entry.output_price is not None:
-            return _cost(usage, self._prices(entry, None))
+        tariff = _own_tariff(self._entry(model))
+        if tariff is not None:
+            return tariff.cost(usage)
         listed = self._listed(model)
         return listed.cost(usage, self._now()) if listed is not None else None
 
@@ -173,9 +171,9 @@ class Catalogue:
         return self._found[model]
 
     def _prices(self, entry: ModelEntry, listed: Listed | None) -> Prices:
-        if entry.input_price is None or entry.output_price is None:
-            return listed.prices(self._now()) if listed is not None else Prices()
-        return Prices(entry.input_price, entry.output_price, entry.cache_read_price, entry.cache_write_price)
+        if (tariff := _own_tariff(entry)) is not None:
+            return tariff.prices
+        return listed.prices(self._now()) if listed is not None else Prices()
 
 
 _NOTHING = ModelEntry()
@@ -185,14 +183,8 @@ def _first(*values: bool | None) -> bool | None:
     return next((value for value in values if value is not None), None)
 
 
-def _cost(usage: Usage, prices: Prices) -> Decimal | None:
-    if usage.input is None or usage.output is None or prices.input is None or prices.output is None:
+def _own_tariff(entry: ModelEntry) -> Tariff | None:
+    """The user's; half a price is none."""
+    if entry.input_price is None or entry.output_price is None:
         return None
-    read, written = usage.cache_read or 0, usage.cache_write or 0
-    counted = (
-        (max(usage.input - read - written, 0), prices.input),
-        (read, prices.input if prices.cache_read is None else prices.cache_read),
-        (written, prices.input if prices.cache_write is None else prices.cache_write),
-        (usage.output, prices.output),
-    )
-    return sum((tokens * price for tokens, price in counted), Decimal(0)) / _MILLION
+    return Tariff(entry.input_price, entry.output_price, entry.cache_read_price, entry.cache_write_price)

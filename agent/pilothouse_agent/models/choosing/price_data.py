@@ -56,6 +56,30 @@ class Tariff:
     daily: tuple[time, time] | None = None
     """From the first to before the second, which may be on the next day; as `since`, by UTC."""
 
+    @property
+    def prices(self) -> Prices:
+        rates = (self.input, self.output, self.cache_read, self.cache_write)
+        return Prices(*(None if rate is None else _at(rate, 0) for rate in rates))
+
+    def fresh(self, usage: Usage) -> int:
+        """Tokens that cost what `input` says; less than none where more is said to be cached."""
+        read = usage.cache_read if self.cache_read is not None else 0
+        written = usage.cache_write if self.cache_write is not None else 0
+        return (usage.input or 0) - (read or 0) - (written or 0)
+
+    def cost(self, usage: Usage) -> Decimal | None:
+        """US dollars for a request; None where the price of something in it is not known."""
+        if usage.input is None or usage.output is None or self.input is None or self.output is None:
+            return None
+        counted = (
+            (max(self.fresh(usage), 0), self.input),
+            (usage.output, self.output),
+            (usage.cache_read or 0, self.cache_read),
+            (usage.cache_write or 0, self.cache_write),
+        )
+        paid = (_at(rate, usage.input) * number for number, rate in counted if rate is not None)
+        return sum(paid, Decimal(0)) / _MILLION + self.thousand_requests / 1000
+
     def holds(self, when: datetime) -> bool:
         when = when.astimezone(UTC)
         if self.since is not None and when.date() < self.since:
@@ -91,27 +115,16 @@ class Listed:
         )
 
     def prices(self, when: datetime) -> Prices:
-        tariff = self._tariff(when)
-        rates = (tariff.input, tariff.output, tariff.cache_read, tariff.cache_write)
-        return Prices(*(None if rate is None else _at(rate, 0) for rate in rates))
+        return self._tariff(when).prices
 
     def cost(self, usage: Usage, when: datetime) -> Decimal | None:
-        """US dollars for a request; None where the price of something in it is not known."""
+        """US dollars for a request; None where it is not known, or cannot be what is told of it."""
         tariff = self._tariff(when)
-        if usage.input is None or usage.output is None or tariff.input is None or tariff.output is None:
-            return None
-        cached = (
-            (usage.cache_read or 0, tariff.cache_read),
-            (usage.cache_write or 0, tariff.cache_write),
-        )
-        apart = [(tokens, rate) for tokens, rate in cached if rate is not None]
-        fresh = usage.input - sum(tokens for tokens, _ in apart)
-        if fresh < 0:
+        cost = tariff.cost(usage)
+        if cost is not None and tariff.fresh(usage) < 0:
             logger.warning("The price of %s is not known: more was cached of a prompt than it had", self.id)
             return None
-        counted = [(fresh, tariff.input), (usage.output, tariff.output), *apart]
-        tokens = sum((_at(rate, usage.input) * number for number, rate in counted), Decimal(0))
-        return tokens / _MILLION + tariff.thousand_requests / 1000
+        return cost
 
     def _tariff(self, when: datetime) -> Tariff:
         holding = (each for each in reversed(self.tariffs) if each.holds(when))

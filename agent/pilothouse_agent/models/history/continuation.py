@@ -8,19 +8,19 @@ from typing import Generic, Protocol, TypeVar
 from pilothouse_agent.kernel.messages import ModelMessage
 from pilothouse_agent.models.history.sendable import is_continued
 
-__all__ = ["Continuation", "LastMade"]
+__all__ = ["Continuation", "LastMade", "Written"]
 
 S = TypeVar("S")
 T = TypeVar("T")
 
 
-class _Written(Protocol):
+class Written(Protocol):
     def add(self, message: ModelMessage) -> None:
         """The next message of the history."""
         ...
 
 
-W = TypeVar("W", bound=_Written)
+W = TypeVar("W", bound=Written)
 
 
 class Continuation(Generic[W]):

@@ -19,6 +19,7 @@ from pilothouse_agent.kernel.messages import (
 __all__ = [
     "NO_IMAGES",
     "TOO_MANY_IMAGES",
+    "UNSEEN",
     "WirePlace",
     "names_an_image",
     "refused_block",
@@ -44,6 +45,9 @@ TOO_MANY_IMAGES = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """The number it takes stands in the group that has caught something."""
+
+UNSEEN = "(an image that this model cannot see)"
+"""Sent in its place."""
 
 _NAMED = re.compile(
     r"\bimages?\b|image_?url|input_image|\bpictures?\b|\bpixels?\b|inline_?data|data ur[il]|\bmedia[_ ]type\b"

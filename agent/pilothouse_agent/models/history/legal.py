@@ -11,7 +11,7 @@ from pilothouse_agent.kernel.messages import ToolCall
 from pilothouse_agent.kernel.request import ToolSpec
 from pilothouse_agent.models.wire_json import decode, mended
 
-__all__ = ["ToolNames", "digest", "legal_arguments", "legal_name", "own_name"]
+__all__ = ["digest", "legal_arguments", "legal_name", "own_name", "own_names"]
 
 # Gemini wants a letter or an underscore first; the rest is what OpenAI takes.
 _LEGAL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}\Z")
@@ -19,18 +19,10 @@ _FOR_ALL = re.compile(r"\A(?:functions|default_api)[.:]")
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-class ToolNames:
-    """From the names on the wire to the tools' own; made once for a set of tools."""
-
-    def __init__(self) -> None:
-        self._made: tuple[tuple[ToolSpec, ...], Mapping[str, str]] = ((), {})
-
-    def of(self, tools: tuple[ToolSpec, ...]) -> Mapping[str, str]:
-        """Only those that differ."""
-        if self._made[0] is not tools:
-            wire = {legal_name(tool.name): tool.name for tool in tools}
-            self._made = (tools, {legal: own for legal, own in wire.items() if legal != own})
-        return self._made[1]
+def own_names(tools: tuple[ToolSpec, ...]) -> Mapping[str, str]:
+    """From the names on the wire to the tools' own; only those that differ."""
+    wire = {legal_name(tool.name): tool.name for tool in tools}
+    return {legal: own for legal, own in wire.items() if legal != own}
 
 
 def legal_name(name: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pilothouse_agent.kernel.messages import ModelMessage
+from pilothouse_agent.kernel.json_types import JsonObject
+from pilothouse_agent.kernel.messages import AssistantMessage, ModelMessage
 
-__all__ = ["Back", "goes_back"]
+__all__ = ["Back", "goes_back", "maker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +35,15 @@ def goes_back(model: str, history: Sequence[ModelMessage], conceded: Mapping[str
         return Back(model, None)
     places = (index for index in range(len(history) - 1, -1, -1) if history[index].id == last)
     return Back(model, frozenset(map(id, history[: next(places, -1) + 1])))
+
+
+def maker(message: AssistantMessage, kept: Iterable[JsonObject]) -> str | None:
+    """The model that wants something of the message back; None when there is nothing.
+
+    `kept`: what the message's blocks keep for their model.
+    """
+    first = next(iter(kept), None)
+    if first is None:
+        return None
+    model = first.get("model")
+    return model if isinstance(model, str) else message.model

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from pilothouse_agent.kernel.messages import ErrorInfo
 from pilothouse_agent.kernel.request import ModelRequest, ThinkingLevel
+from pilothouse_agent.models.history.image_refusals import NO_IMAGES, TOO_MANY_IMAGES
 
-__all__ = ["Concession", "Concessions", "is_conceded"]
+__all__ = ["OF_IMAGES", "Concession", "Concessions", "is_conceded"]
 
 _LEARNT_FROM = ("invalidRequest", "toolCallInvalid", "unknown")
 _OF_A_VALUE = re.compile(
@@ -34,6 +35,13 @@ class Concession:
     """A refusal of one level of thinking leaves the other levels as they are."""
     of_past: bool = False
     """It is about what the session has sent so far, and what follows is sent as ever."""
+
+
+OF_IMAGES: Mapping[str, Concession] = {
+    "images": Concession(NO_IMAGES, "does not take images; notes stand in their places."),
+    "image count": Concession(TOO_MANY_IMAGES, "does not take so many images; the newest are sent."),
+}
+"""What every format leaves out in the same way."""
 
 
 class Concessions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from pilothouse_agent.kernel.json_types import JsonObject
@@ -19,9 +20,10 @@ from pilothouse_agent.kernel.messages import (
     UserMessage,
 )
 from pilothouse_agent.kernel.transcript import estimate_tokens
-from pilothouse_agent.models.history.image_refusals import sent_blocks
+from pilothouse_agent.models.history.image_refusals import UNSEEN, sent_blocks
 from pilothouse_agent.models.history.image_type import image_type
 from pilothouse_agent.models.history.legal import digest, legal_arguments, legal_name
+from pilothouse_agent.models.history.own_thoughts import maker
 from pilothouse_agent.models.history.pieces import Pieces
 from pilothouse_agent.models.messages.stream import ORIGIN
 from pilothouse_agent.models.wire_json import encode, packed
@@ -94,7 +96,7 @@ class _Writer:
 
     def _image(self, image: ImageBlock) -> bytes:
         if not self._images:
-            return text_block("(an image that this model cannot see)")
+            return text_block(UNSEEN)
         kind = image_type(image)
         if kind not in _IMAGES:
             return text_block(f"(an image of the type {kind}, which this model cannot see)")
@@ -106,7 +108,7 @@ def _assistant(message: AssistantMessage, tokens: int) -> AnthropicPiece:
     plain = [block for block in map(_plain_block, message.content) if block is not None]
     tools = tuple(legal_name(call.name) for call in message.calls)
     base = AnthropicPiece("assistant", tuple(map(packed, plain)), tools=tools, tokens=tokens)
-    model = _maker(message)
+    model = maker(message, _kept(message))
     if model is None:
         return base
     own = [block for block in map(_own_block, message.content) if block is not None]
@@ -147,10 +149,8 @@ def _own_block(block: AssistantBlock) -> JsonObject | None:
     return content if isinstance(content, dict) and isinstance(content.get("type"), str) else None
 
 
-def _maker(message: AssistantMessage) -> str | None:
-    """The model that wants something of the message back; None when there is nothing."""
+def _kept(message: AssistantMessage) -> Iterator[JsonObject]:
+    """What is for the message's own model only."""
     for block in message.content:
         if isinstance(block, ThinkingBlock) and block.origin == ORIGIN and _own_block(block) is not None:
-            model = block.data.get("model") if block.data else None
-            return model if isinstance(model, str) else message.model
-    return None
+            yield block.data or {}

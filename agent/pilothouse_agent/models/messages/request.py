@@ -13,15 +13,13 @@ from collections.abc import Mapping
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.messages import RefusedBlock
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
-from pilothouse_agent.models.history.by_session import BySession
-from pilothouse_agent.models.history.continuation import Continuation, LastMade
-from pilothouse_agent.models.history.image_refusals import NO_IMAGES, TOO_MANY_IMAGES, WirePlace
-from pilothouse_agent.models.history.legal import ToolNames, legal_name
-from pilothouse_agent.models.history.own_thoughts import goes_back
+from pilothouse_agent.models.history.continuation import LastMade
+from pilothouse_agent.models.history.image_refusals import WirePlace
+from pilothouse_agent.models.history.legal import legal_name, own_names
 from pilothouse_agent.models.history.schemas import object_schema
-from pilothouse_agent.models.history.sendable import SettledHistory
 from pilothouse_agent.models.history.sight import Sight
-from pilothouse_agent.models.http.concessions import Concession, is_conceded
+from pilothouse_agent.models.history.written import WrittenHistories
+from pilothouse_agent.models.http.concessions import OF_IMAGES, Concession, is_conceded
 from pilothouse_agent.models.messages.blocks import anthropic_pieces, text_block
 from pilothouse_agent.models.messages.models import BUDGETS, EFFORTS, output_limit, thinking_style
 from pilothouse_agent.models.messages.turns import AnthropicTurns, marked
@@ -48,27 +46,22 @@ CONCESSIONS: Mapping[str, Concession] = {
     ),
     "output": Concession(re.compile(r"max_tokens: \d+ > (\d+)")),
     "cache marks": Concession(re.compile(r"cache_control")),
-    "images": Concession(NO_IMAGES, "does not take images; notes stand in their places."),
-    "image count": Concession(TOO_MANY_IMAGES, "does not take so many images; the newest are sent."),
+    **OF_IMAGES,
 }
 """What is left out, or asked for otherwise, after a server has refused it in such words."""
 
 _LEAST_BUDGET = 1_024
 
 
-class _Session:
-    def __init__(self) -> None:
-        self.history = SettledHistory()
-        self.written = Continuation[AnthropicTurns]()
-
-
 class AnthropicRequests:
     """One for each provider object; keeps what it has written."""
 
     def __init__(self) -> None:
-        self._sight = Sight(anthropic_pieces(images=True), anthropic_pieces(images=False))
-        self._sessions = BySession(_Session)
-        self._names = ToolNames()
+        self._turns = WrittenHistories(
+            Sight(anthropic_pieces(images=True), anthropic_pieces(images=False)),
+            lambda pieces, back, _: AnthropicTurns(pieces, back),
+        )
+        self._names = LastMade(own_names)
         self._tools = LastMade(_tools)
         self._system = LastMade(text_block)
 
@@ -86,7 +79,7 @@ class AnthropicRequests:
     ) -> bytes:
         """`model` is the name on the wire."""
         traits, conceded = traits or ModelTraits(), conceded or {}
-        turns = self._turns(request, traits, conceded)
+        turns = self._turns.of(request, traits, conceded)
         tools = self._tools.of(request.tools)
         told = turns.tokens + rough_tokens(request.system.encode(), *tools)
         most = _output(model, traits, conceded, told)
@@ -120,16 +113,7 @@ class AnthropicRequests:
         conceded: Mapping[str, str] | None = None,
     ) -> RefusedBlock:
         """The image at a place in the body of a request."""
-        return self._turns(request, traits or ModelTraits(), conceded or {}).refused(place)
-
-    def _turns(
-        self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]
-    ) -> AnthropicTurns:
-        session = self._sessions.of(request.session_id)
-        history = session.history.settled(request.messages)
-        back = goes_back(request.model, history, conceded)
-        pieces = self._sight.of(history, traits, conceded)
-        return session.written.of(history, (back, pieces), lambda: AnthropicTurns(pieces, back))
+        return self._turns.of(request, traits or ModelTraits(), conceded or {}).refused(place)
 
 
 def _output(model: str, traits: ModelTraits, conceded: Mapping[str, str], tokens: int) -> int:

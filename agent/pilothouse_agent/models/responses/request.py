@@ -10,23 +10,15 @@ import re
 from collections.abc import Mapping
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
-from pilothouse_agent.kernel.messages import (
-    RefusedBlock,
-)
+from pilothouse_agent.kernel.messages import RefusedBlock
 from pilothouse_agent.kernel.request import ModelRequest, ToolSpec
-from pilothouse_agent.models.history.by_session import BySession
-from pilothouse_agent.models.history.continuation import Continuation, LastMade
-from pilothouse_agent.models.history.image_refusals import (
-    NO_IMAGES,
-    TOO_MANY_IMAGES,
-    WirePlace,
-)
-from pilothouse_agent.models.history.legal import ToolNames, legal_name
-from pilothouse_agent.models.history.own_thoughts import goes_back
+from pilothouse_agent.models.history.continuation import LastMade
+from pilothouse_agent.models.history.image_refusals import WirePlace
+from pilothouse_agent.models.history.legal import legal_name, own_names
 from pilothouse_agent.models.history.schemas import object_schema
-from pilothouse_agent.models.history.sendable import SettledHistory
 from pilothouse_agent.models.history.sight import Sight
-from pilothouse_agent.models.http.concessions import Concession, is_conceded
+from pilothouse_agent.models.history.written import WrittenHistories
+from pilothouse_agent.models.http.concessions import OF_IMAGES, Concession, is_conceded
 from pilothouse_agent.models.model_traits import ModelTraits, rough_tokens
 from pilothouse_agent.models.responses.models import effort, reasons
 from pilothouse_agent.models.responses.turns import ResponsesTurns, responses_pieces
@@ -54,8 +46,7 @@ CONCESSIONS: Mapping[str, Concession] = {
         by_level=True,
     ),
     "cache key": Concession(re.compile(r"prompt_cache_key")),
-    "images": Concession(NO_IMAGES, "does not take images; notes stand in their places."),
-    "image count": Concession(TOO_MANY_IMAGES, "does not take so many images; the newest are sent."),
+    **OF_IMAGES,
 }
 """What is left out after a server has refused it in such words."""
 
@@ -66,9 +57,11 @@ class ResponsesRequests:
     """One for each provider object; keeps what it has written."""
 
     def __init__(self) -> None:
-        self._sight = Sight(responses_pieces(images=True), responses_pieces(images=False))
-        self._sessions = BySession(_Session)
-        self._names = ToolNames()
+        self._items = WrittenHistories(
+            Sight(responses_pieces(images=True), responses_pieces(images=False)),
+            lambda pieces, back, _: ResponsesTurns(pieces, back),
+        )
+        self._names = LastMade(own_names)
         self._tools = LastMade(_tools_json)
 
     def names(self, tools: tuple[ToolSpec, ...]) -> Mapping[str, str]:
@@ -86,7 +79,7 @@ class ResponsesRequests:
         """`model` is the name on the wire."""
         traits, conceded = traits or ModelTraits(), conceded or {}
         tools = self._tools.of(request.tools)
-        items = self._items(request, traits, conceded)
+        items = self._items.of(request, traits, conceded)
         return b"".join(
             (
                 b'{"model":',
@@ -109,22 +102,7 @@ class ResponsesRequests:
         conceded: Mapping[str, str] | None = None,
     ) -> RefusedBlock:
         """The image at a place in the body of a request."""
-        return self._items(request, traits or ModelTraits(), conceded or {}).refused(place)
-
-    def _items(
-        self, request: ModelRequest, traits: ModelTraits, conceded: Mapping[str, str]
-    ) -> ResponsesTurns:
-        session = self._sessions.of(request.session_id)
-        history = session.history.settled(request.messages)
-        back = goes_back(request.model, history, conceded)
-        pieces = self._sight.of(history, traits, conceded)
-        return session.written.of(history, (back, pieces), lambda: ResponsesTurns(pieces, back))
-
-
-class _Session:
-    def __init__(self) -> None:
-        self.history = SettledHistory()
-        self.written = Continuation[ResponsesTurns]()
+        return self._items.of(request, traits or ModelTraits(), conceded or {}).refused(place)
 
 
 def _tools_json(tools: tuple[ToolSpec, ...]) -> bytes:

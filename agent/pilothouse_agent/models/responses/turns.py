@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
@@ -20,14 +21,10 @@ from pilothouse_agent.kernel.messages import (
     UserMessage,
 )
 from pilothouse_agent.kernel.transcript import estimate_tokens
-from pilothouse_agent.models.history.image_refusals import (
-    WirePlace,
-    refused_block,
-    sent_blocks,
-)
+from pilothouse_agent.models.history.image_refusals import UNSEEN, WirePlace, refused_block, sent_blocks
 from pilothouse_agent.models.history.image_type import image_type
 from pilothouse_agent.models.history.legal import digest, legal_arguments, legal_name
-from pilothouse_agent.models.history.own_thoughts import Back
+from pilothouse_agent.models.history.own_thoughts import Back, maker
 from pilothouse_agent.models.history.pieces import Pieces
 from pilothouse_agent.models.history.sight import PiecesOf
 from pilothouse_agent.models.responses.stream import ORIGIN
@@ -36,7 +33,6 @@ from pilothouse_agent.models.wire_json import encode, packed
 __all__ = ["ResponsesPiece", "ResponsesTurns", "responses_pieces"]
 
 _LEGAL_ID = re.compile(r"[!-~]{1,64}\Z")
-_NO_IMAGE = "(an image that this model cannot see)"
 _CONTINUE = encode({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go on."}]})
 
 
@@ -127,7 +123,7 @@ class _Writer:
 
     def _image(self, image: ImageBlock) -> JsonObject:
         if not self._images:
-            return _text(_NO_IMAGE)
+            return _text(UNSEEN)
         url = f"data:{image_type(image)};base64,{image.data}"
         return {"type": "input_image", "image_url": url, "detail": "auto"}
 
@@ -137,7 +133,7 @@ def _assistant(message: AssistantMessage) -> ResponsesPiece:
     if not plain:
         return ResponsesPiece(b"")
     answers = not message.calls
-    model = _maker(message)
+    model = maker(message, _kept(message))
     if model is None:
         return ResponsesPiece(_joined(plain), answers=answers, items=len(plain))
     own = [item for item in map(_own_item, message.content) if item is not None]
@@ -204,17 +200,13 @@ def _made(call: ToolCall) -> JsonObject:
     return item if isinstance(item, dict) else {}
 
 
-def _maker(message: AssistantMessage) -> str | None:
-    """The model that wants something of the message back; None when there is nothing."""
+def _kept(message: AssistantMessage) -> Iterator[JsonObject]:
+    """What is for the message's own model only."""
     for block in message.content:
-        if isinstance(block, ThinkingBlock):
-            data = block.data if block.origin == ORIGIN else None
-        else:
-            data = block.extra if isinstance(block, ToolCall) and _made(block) else None
-        if data is not None:
-            model = data.get("model")
-            return model if isinstance(model, str) else message.model
-    return None
+        if isinstance(block, ThinkingBlock) and block.origin == ORIGIN and block.data is not None:
+            yield block.data
+        elif isinstance(block, ToolCall) and block.extra is not None and _made(block):
+            yield block.extra
 
 
 def _joined(items: list[JsonObject]) -> bytes:
