@@ -6,15 +6,15 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
+from pilothouse_agent.files.changed import diff_of_change, event_of_change
 from pilothouse_agent.files.consented import NotShown, consented, refuse_unshown
-from pilothouse_agent.files.diff import count_changed, diff_texts
 from pilothouse_agent.files.disk import Disk, Gate, Overtaken
 from pilothouse_agent.files.disk_texts import Check, DiskTexts, InPlaceOnly, Rewriting
 from pilothouse_agent.files.disk_threads import in_thread
+from pilothouse_agent.files.done import Done, relocation
 from pilothouse_agent.files.doubts import Doubts
 from pilothouse_agent.files.encodings import DeclaredEncodings
 from pilothouse_agent.files.folders import missing_folders, remove_empty
@@ -27,7 +27,6 @@ from pilothouse_agent.files.record import CarryingOver, ReadRecord, Spans
 from pilothouse_agent.files.recorder import ChangeRecorder, Remains
 from pilothouse_agent.files.spelling import own_path, real_path
 from pilothouse_agent.files.through_editor import Made, ThroughEditor
-from pilothouse_agent.kernel.events import FileChanged
 from pilothouse_agent.kernel.ports import FileChange, FilePart, FileText, PlannedFiles, TextChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
 
@@ -35,21 +34,12 @@ __all__ = ["DiskFiles"]
 
 T = TypeVar("T")
 
-_EVENT_LIMIT = 5.0
 _TRIES = 10
 """How often a change is begun anew because others were there first."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    change: FileChange
-    note: Callable[[ReadRecord], None]
-    """Puts into the record what the model knows by this change."""
-    remains: Remains | None = None
-
-
 _Resolve: TypeAlias = Callable[[], Sequence[str]]
-_Work: TypeAlias = Callable[[Sequence[str], Gate], _Done]
+_Work: TypeAlias = Callable[[Sequence[str], Gate], Done]
 """Runs in a thread, in the queue turn, with the real paths."""
 _Through: TypeAlias = Callable[[ThroughEditor, Sequence[str]], Awaitable[Made | None]]
 """The same by an editor; None: it is to be done on disk."""
@@ -130,7 +120,7 @@ class DiskFiles:
         def resolve() -> Sequence[str]:
             return [own_path(path), own_path(new_path)]
 
-        def work(paths: Sequence[str], gate: Gate) -> _Done:
+        def work(paths: Sequence[str], gate: Gate) -> Done:
             return self._move(paths[0], paths[1], gate)
 
         def through(editor: ThroughEditor, paths: Sequence[str]) -> Awaitable[Made | None]:
@@ -149,7 +139,7 @@ class DiskFiles:
                 raise ToolError(f"{self._show(real)} holds another text now. It was left as it is.")
             refuse_unshown(real, text, scope)
 
-        def work(paths: Sequence[str], gate: Gate) -> _Done:
+        def work(paths: Sequence[str], gate: Gate) -> Done:
             return self._delete(paths[0], gate, check)
 
         def through(editor: ThroughEditor, paths: Sequence[str]) -> Awaitable[Made | None]:
@@ -164,9 +154,9 @@ class DiskFiles:
     async def bring_back(self, path: str, remains: Remains, scope: WriteScope) -> FileChange:
         """Make a deleted file anew, byte for byte, never over another."""
 
-        def work(paths: Sequence[str], gate: Gate) -> _Done:
+        def work(paths: Sequence[str], gate: Gate) -> Done:
             text = self._texts.bring_back(paths[0], remains, gate)
-            return _Done(FileChange(paths[0], "create", "disk", None, text), lambda _: None)
+            return Done(FileChange(paths[0], "create", "disk", None, text), lambda _: None)
 
         return await self._relocate([path], lambda: [own_path(path)], work, scope)
 
@@ -227,14 +217,15 @@ class DiskFiles:
         try:
             done = await self._changed_by_editor(real, carrying, scope, create=whole)
         except PartlyChanged as partly:
-            await self._record(_Done(partly.change, lambda _: None), scope)
-            raise ToolError(str(partly), effects=(await _event_of(partly.change, scope.call_id),)) from None
+            await self._record(Done(partly.change, lambda _: None), scope)
+            event = event_of_change(partly.change, await diff_of_change(partly.change), scope.call_id)
+            raise ToolError(str(partly), effects=(event,)) from None
         if done is not None:
-            await self._record(_Done(done, lambda _: None), scope)
+            await self._record(Done(done, lambda _: None), scope)
             await self._note_change(done, carrying.known(done), whole=whole)
             return done
 
-        def work(paths: Sequence[str], gate: Gate) -> _Done:
+        def work(paths: Sequence[str], gate: Gate) -> Done:
             return self._rewrite(paths[0], change, gate, whole=whole)
 
         with scope.committing():
@@ -255,7 +246,7 @@ class DiskFiles:
             with suppress(TimeoutError):
                 await outlast(self._recorder.foretell(done.change, scope.call_id), limit=self._write_limit)
 
-        def work(paths: Sequence[str], gate: Gate) -> _Done:
+        def work(paths: Sequence[str], gate: Gate) -> Done:
             self._texts.overwrite(paths[0], plan, gate)
             return done
 
@@ -295,7 +286,7 @@ class DiskFiles:
         if through is not None and self._through is not None:
             made = await through(self._through, paths)
             if made is not None:
-                return await self._told(_relocation(made.change, made.remains), scope)
+                return await self._told(relocation(made.change, made.remains), scope)
         with scope.committing():
             return await self._settle(paths, resolve, work, scope)
 
@@ -315,7 +306,7 @@ class DiskFiles:
     ) -> FileChange:
         gate = Gate()
 
-        def checked() -> _Done:
+        def checked() -> Done:
             self._refuse_diverted(paths, resolve())
             return work(paths, gate)
 
@@ -327,12 +318,12 @@ class DiskFiles:
             raise await self._doubts.unended(paths, self._write_limit) from None
         return await self._told(done, scope)
 
-    async def _told(self, done: _Done, scope: WriteScope) -> FileChange:
+    async def _told(self, done: Done, scope: WriteScope) -> FileChange:
         done.note(self.record)
         await self._record(done, scope)
         return done.change
 
-    async def _record(self, done: _Done, scope: WriteScope) -> None:
+    async def _record(self, done: Done, scope: WriteScope) -> None:
         """Ends with the record made also when the call is cancelled: the change is there."""
         change = done.change
         if self._recorder is None or (change.kind == "modify" and change.before == change.after):
@@ -349,19 +340,19 @@ class DiskFiles:
             noting = in_thread(partial(self.record.note_change, change, whole=whole))
             await outlast(noting, limit=self._write_limit)
 
-    def _rewrite(self, path: str, change: TextChange, gate: Gate, *, whole: bool) -> _Done:
+    def _rewrite(self, path: str, change: TextChange, gate: Gate, *, whole: bool) -> Done:
         folders = missing_folders(path) if whole else ()
         plan = self._texts.rewrite(path, change, gate, create=whole)
         return self._rewritten(path, plan, whole=whole, folders=folders)
 
-    def _rewritten(self, path: str, plan: Rewriting, *, whole: bool, folders: tuple[str, ...] = ()) -> _Done:
+    def _rewritten(self, path: str, plan: Rewriting, *, whole: bool, folders: tuple[str, ...] = ()) -> Done:
         before, after = plan.before, plan.after
         if before is None:
             done = FileChange(path, "create", "disk", None, after.text, folders=folders)
         else:
             done = FileChange(path, "modify", "disk", before.text, after.text)
         known = self.record.known_after(done, whole=whole)
-        return _Done(done, lambda record: record.note(path, after.text, known))
+        return Done(done, lambda record: record.note(path, after.text, known))
 
     def _replacement(self, path: str, text: str, file: FileText | None) -> str:
         if file is None:
@@ -374,28 +365,19 @@ class DiskFiles:
             )
         return text
 
-    def _move(self, path: str, new_path: str, gate: Gate) -> _Done:
+    def _move(self, path: str, new_path: str, gate: Gate) -> Done:
         folders = missing_folders(new_path)
         text = self._texts.move(path, new_path, gate)
-        return _relocation(FileChange(new_path, "rename", "disk", None, text, source=path, folders=folders))
+        return relocation(FileChange(new_path, "rename", "disk", None, text, source=path, folders=folders))
 
-    def _delete(self, path: str, gate: Gate, check: Check) -> _Done:
+    def _delete(self, path: str, gate: Gate, check: Check) -> Done:
         text, remains = self._texts.delete(path, gate, check)
-        return _relocation(FileChange(path, "delete", "disk", text, None), remains)
+        return relocation(FileChange(path, "delete", "disk", text, None), remains)
 
     def _refuse_diverted(self, paths: Sequence[str], paths_now: Sequence[str]) -> None:
         if list(paths) != list(paths_now):
             listed = " and ".join(self._show(path) for path in paths)
             raise ToolError(f"The path does not lead to {listed} any more. Nothing was done; try again.")
-
-
-async def _event_of(change: FileChange, call_id: str) -> FileChanged:
-    comparing = asyncio.to_thread(diff_texts, change.before or "", change.after or "")
-    try:
-        hunks = await outlast(comparing, limit=_EVENT_LIMIT)
-    except TimeoutError:
-        hunks = ()
-    return FileChanged(change.path, change.kind, change.via, *count_changed(hunks), call_id)
 
 
 async def _shown(attempt: Callable[[], Awaitable[FileChange]]) -> FileChange:
@@ -405,10 +387,3 @@ async def _shown(attempt: Callable[[], Awaitable[FileChange]]) -> FileChange:
             return await attempt()
         except NotShown as unseen:
             await unseen.consent.extend(unseen.diff)
-
-
-def _relocation(change: FileChange, remains: Remains | None = None) -> _Done:
-    path, source = change.path, change.source
-    if source is None:
-        return _Done(change, lambda record: record.forget(path), remains)
-    return _Done(change, lambda record: record.move(source, path))

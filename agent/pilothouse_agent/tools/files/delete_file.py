@@ -6,6 +6,7 @@ from functools import partial
 
 from pydantic import Field
 
+from pilothouse_agent.files.changed import diff_of_change
 from pilothouse_agent.files.diff import diff_file
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.events import Location, ToolKind
@@ -15,7 +16,7 @@ from pilothouse_agent.kernel.request import ToolSpec
 from pilothouse_agent.kernel.tooling import Footprint, Preview, ToolResult
 from pilothouse_agent.tools.arguments import Arguments, schema_of, validate
 from pilothouse_agent.tools.bound_call import BoundCall
-from pilothouse_agent.tools.files.file_report import change_result, diff_of_change
+from pilothouse_agent.tools.files.file_report import change_result
 from pilothouse_agent.tools.files.place import Place, locate_to_change, planned_text
 from pilothouse_agent.tools.visible import visible
 

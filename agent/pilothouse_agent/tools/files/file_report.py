@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import NamedTuple
 
-from pilothouse_agent.files.diff import count_changed, diff_texts
-from pilothouse_agent.files.in_flight import outlast
-from pilothouse_agent.kernel.events import FileChanged, Location
+from pilothouse_agent.files.changed import event_of_change
+from pilothouse_agent.files.diff import count_changed
+from pilothouse_agent.kernel.events import Location
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 from pilothouse_agent.kernel.messages import TextBlock
 from pilothouse_agent.kernel.ports import FileChange
@@ -19,7 +18,6 @@ __all__ = [
     "Excerpt",
     "change_result",
     "count_phrase",
-    "diff_of_change",
     "excerpts",
     "excerpts_text",
 ]
@@ -30,7 +28,6 @@ _EXCERPT_LINES = 80
 _EXCERPT_BYTES = 6_000
 _DETAIL_LINES = 2_000
 _DETAIL_SIZE = 64 * 1024
-_DIFF_LIMIT = 5.0
 
 
 class Excerpt(NamedTuple):
@@ -41,21 +38,11 @@ class Excerpt(NamedTuple):
     text: str
 
 
-async def diff_of_change(change: FileChange) -> tuple[Hunk, ...]:
-    """Ends with its result also when the call is cancelled: the change is made and must be told."""
-    before, after = change.before or "", change.after or ""
-    try:
-        return await outlast(asyncio.to_thread(diff_texts, before, after), limit=_DIFF_LIMIT)
-    except TimeoutError:
-        return ()
-
-
 def change_result(text: str, change: FileChange, hunks: tuple[Hunk, ...], *, call_id: str) -> ToolResult:
     """Without a `file_changed` event when the text is what it was before."""
     if change.note:
         text = "\n".join([text.removesuffix("\n"), f"[{change.note}]"])
-    added, removed = count_changed(hunks)
-    effect = FileChanged(change.path, change.kind, change.via, added, removed, call_id)
+    effect = event_of_change(change, hunks, call_id)
     line = _first_changed_line(hunks[0]) if hunks else None
     return ToolResult(
         (TextBlock(sendable(text)),),

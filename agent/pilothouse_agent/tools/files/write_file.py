@@ -7,6 +7,7 @@ from functools import partial
 
 from pydantic import Field
 
+from pilothouse_agent.files.changed import diff_of_change
 from pilothouse_agent.files.diff import diff_file
 from pilothouse_agent.files.lines import count_lines, fit_line_ends
 from pilothouse_agent.files.workspace import Workspace
@@ -21,7 +22,6 @@ from pilothouse_agent.tools.files.file_report import (
     NO_FINAL_NEWLINE,
     change_result,
     count_phrase,
-    diff_of_change,
 )
 from pilothouse_agent.tools.files.place import Place, locate_to_change
 from pilothouse_agent.tools.visible import visible
