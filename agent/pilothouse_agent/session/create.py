@@ -113,7 +113,8 @@ def create_session(
     environment = child_environment(options.environment)
     shell = Shell(workspace.cwd, environment)
     background = BackgroundProcesses(shell, output)
-    judging = partial(_judging, settings, workspace, str(output))
+    added = [tool.spec.name for tool in extra.tools]
+    judging = partial(_judging, settings, workspace, str(output), added)
     permissions, complaints = judging(trusted=options.trusted)
     permissions.mode = options.mode
     limits = OutputLimits(settings.tools_output_lines, settings.tools_output_bytes)
@@ -213,12 +214,12 @@ def _prompt(workspace: Workspace, settings: Settings) -> PromptMaker:
 
 
 def _judging(
-    settings: Settings, workspace: Workspace, output: str, *, trusted: bool
+    settings: Settings, workspace: Workspace, output: str, added: Sequence[str], *, trusted: bool
 ) -> tuple[Pipeline, list[str]]:
     return pipeline_from(
         settings.permissions,
         folders=(*workspace.folders, output),
-        tools=(*TOOL_NAMES, *OPTIONAL_TOOL_NAMES),
+        tools=(*TOOL_NAMES, *OPTIONAL_TOOL_NAMES, *added),
         trusted=trusted,
         cwd=workspace.cwd,
     )

@@ -14,7 +14,7 @@ __all__ = ["Extras"]
 @dataclass(frozen=True, slots=True)
 class Extras:
     tools: tuple[Tool, ...] = ()
-    """Their names are to be among `OPTIONAL_TOOL_NAMES`, so that rules may name them."""
+    """Rules may name them; those that settings name before there is a session are `OPTIONAL_TOOL_NAMES`."""
     hooks: Hooks = field(default_factory=Hooks)
     changed: Callable[[FileChange], Awaitable[None]] | None = None
     """Told of every change of a file, in its queue turn."""

@@ -17,6 +17,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pilothouse_agent.kernel.image_types import LOOKED_AT, media_type_of
 from pilothouse_agent.kernel.messages import ImageBlock
 from pilothouse_agent.kernel.request import ImageLimits
 from pilothouse_agent.kernel.tooling import ToolError
@@ -35,13 +36,6 @@ _QUALITY = 85
 _SMALLER = 6
 """How often a picture is halved to fit, after it has been scaled to the side."""
 
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", b"", "image/png"),
-    (b"\xff\xd8\xff", b"", "image/jpeg"),
-    (b"GIF87a", b"", "image/gif"),
-    (b"GIF89a", b"", "image/gif"),
-    (b"RIFF", b"WEBP", "image/webp"),
-)
 _BROKEN = (
     OSError,
     ValueError,
@@ -77,7 +71,7 @@ def find_image(path: str, limits: ImageLimits, *, shown: str | None = None) -> I
         if not stat.S_ISREG(os.stat(path).st_mode):
             return None
         with open(path, "rb") as file:
-            media_type = _media_type(file.read(16))
+            media_type = media_type_of(file.read(LOOKED_AT))
             size = os.fstat(file.fileno()).st_size
     except OSError:
         return None
@@ -164,13 +158,6 @@ def _encoded(picture: Picture, media_type: str, size: int) -> tuple[bytes, str]:
         picture = ground
     picture.save(file, "JPEG", quality=_QUALITY)
     return file.getvalue(), "image/jpeg"
-
-
-def _media_type(head: bytes) -> str | None:
-    for start, later, media_type in _MAGIC:
-        if head.startswith(start) and head[8:].startswith(later):
-            return media_type
-    return None
 
 
 def _refusal(shown: str, told: str, why: str) -> ToolError:
