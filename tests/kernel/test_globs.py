@@ -80,6 +80,15 @@ def test_no_pattern_takes_long_on_any_path(pattern: str) -> None:
     assert [path for path in LONG_PATHS if matches(pattern, path)] == []
 
 
+def test_a_glob_may_stand_for_50_000_characters_and_no_more() -> None:
+    letters, digits = ",".join("abcdefghijklmnopqrstuvwxy"), ",".join("0123456789")
+    largest = f"{{{letters}}}{{{digits}}}{'x' * 198}"
+
+    assert [len(alternatives(largest)), sum(map(len, alternatives(largest)))] == [250, 50_000]
+    with pytest.raises(ValueError, match=r"^stands for more than 256 patterns; "):
+        alternatives(largest + "x")
+
+
 @pytest.mark.timeout(10)
 @pytest.mark.parametrize(
     ("pattern", "fault"),

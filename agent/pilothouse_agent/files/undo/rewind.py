@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from pilothouse_agent.files.codec import NotText
-from pilothouse_agent.files.recorder import Remains
+from pilothouse_agent.files.disk_files import DiskFiles
 from pilothouse_agent.files.undo.journal import ChangeJournal
 from pilothouse_agent.files.undo.trails import Changed, Standing, Trail, trails
 from pilothouse_agent.kernel.abort import AbortSignal
-from pilothouse_agent.kernel.ports import FileChange, FileText, TextChange, WriteScope
+from pilothouse_agent.kernel.ports import FileText
 from pilothouse_agent.kernel.tooling import ToolError
 
-__all__ = ["RewindFiles", "Rewound", "RewoundFile", "rewind"]
+__all__ = ["Rewound", "RewoundFile", "rewind"]
 
 logger = logging.getLogger(__name__)
 
@@ -50,30 +50,8 @@ class Rewound:
         return tuple(file for file in self.files if file.action not in ("unchanged", "offered", "conflict"))
 
 
-class RewindFiles(Protocol):
-    """The part of the file port that is used; all may raise `ToolError`."""
-
-    async def read(self, path: str) -> FileText: ...
-
-    async def exists(self, path: str) -> bool: ...
-
-    async def edit(self, path: str, change: TextChange, scope: WriteScope) -> FileChange: ...
-
-    async def move(self, path: str, new_path: str, scope: WriteScope) -> FileChange: ...
-
-    async def delete(self, path: str, scope: WriteScope, *, only: str | None = None) -> FileChange: ...
-
-    async def is_as(self, path: str, remains: Remains) -> bool: ...
-
-    async def bring_back(self, path: str, remains: Remains, scope: WriteScope) -> FileChange: ...
-
-    async def remove_folders(self, folders: Iterable[str]) -> None:
-        """Those that are empty."""
-        ...
-
-
 async def rewind(
-    files: RewindFiles,
+    files: DiskFiles,
     journal: ChangeJournal,
     run_id: str | None = None,
     *,
@@ -94,11 +72,9 @@ async def rewind(
     changed = trails(found.entries)
     for trail in changed:
         await planner.plan(trail)
-    plans = planner.plans
-    done: dict[int, RewoundFile] = {}
-    # Names are given free before files are moved to them, and moved before others are made.
-    for key, plan in sorted(plans.items(), key=lambda item: item[1].order):
-        done[key] = await plan.carry_out(files)
+    done = planner.settled
+    for plan in sorted(planner.plans.values(), key=lambda plan: plan.order):
+        done[id(plan.trail)] = await plan.carry_out(files)
     await files.remove_folders(folder for entry in found.entries for folder in entry.change.folders)
     result = Rewound(found.run_id, tuple(done[id(trail)] for trail in changed), found.complete)
     if not any(file.action in ("offered", "conflict") for file in result.files):
@@ -139,18 +115,13 @@ class _Plan:
     now: Standing
     target: Standing
     merge: bool
-    settled: RewoundFile | None = None
-    """Nothing is to be done."""
 
     @property
     def order(self) -> int:
-        if self.settled is not None or not self.now.exists:
-            return 3
-        return 1 if self.target.exists else 0
+        """Names are given free before files are moved to them, and moved before others are made."""
+        return int(self.target.exists) if self.now.exists else 2
 
-    async def carry_out(self, files: RewindFiles) -> RewoundFile:
-        if self.settled is not None:
-            return self.settled
+    async def carry_out(self, files: DiskFiles) -> RewoundFile:
         trail, place = self.trail, self.trail.path
         try:
             if not self.target.exists:
@@ -163,7 +134,7 @@ class _Plan:
         except ToolError as error:
             return RewoundFile(place, "conflict", reason=str(error))
 
-    async def _bring_back(self, files: RewindFiles, target: Standing) -> None:
+    async def _bring_back(self, files: DiskFiles, target: Standing) -> None:
         """As it was when it was deleted, then with the text it had before the run."""
         assert target.remains is not None
         back = await files.bring_back(self.trail.origin, target.remains, _Scope())
@@ -176,7 +147,7 @@ class _Plan:
         if target.text != back.after:
             await files.edit(self.trail.origin, changed, _Scope())
 
-    async def _moved_and_restored(self, files: RewindFiles) -> RewoundFile:
+    async def _moved_and_restored(self, files: DiskFiles) -> RewoundFile:
         trail, source = self.trail, None
         if trail.origin != trail.path:
             await files.move(trail.path, trail.origin, _Scope())
@@ -205,8 +176,10 @@ class _Plan:
 class _Planner:
     """Plans each file after those that stand in its places; files in a circle know nothing of each other."""
 
-    def __init__(self, files: RewindFiles, *, merge: bool) -> None:
+    def __init__(self, files: DiskFiles, *, merge: bool) -> None:
         self.plans: dict[int, _Plan] = {}
+        self.settled: dict[int, RewoundFile] = {}
+        """Where nothing is to be done."""
         self._files = files
         self._merge = merge
         self._begun: set[int] = set()
@@ -218,39 +191,33 @@ class _Planner:
         for other in (trail.behind, trail.ahead):
             if other is not None:
                 await self.plan(other)
-        behind, ahead = self.plans.get(id(trail.behind)), self.plans.get(id(trail.ahead))
-        self.plans[id(trail)] = await _planned(self._files, trail, behind, ahead, merge=self._merge)
+        try:
+            planned = await self._planned(trail)
+        except (Changed, ToolError) as error:
+            reason = str(error) if isinstance(error, ToolError) else f"Nothing was done, since {error}."
+            planned = RewoundFile(trail.path, "conflict", reason=reason)
+        if isinstance(planned, _Plan):
+            self.plans[id(trail)] = planned
+        else:
+            self.settled[id(trail)] = planned
 
-
-async def _planned(
-    files: RewindFiles, trail: Trail, behind: _Plan | None, ahead: _Plan | None, *, merge: bool
-) -> _Plan:
-    """`behind` and `ahead` are the plans for the files that stand where it is and where it was."""
-    try:
-        going = behind is not None and (behind.settled is None or behind.settled.action != "unchanged")
-        now = Standing(exists=False) if going else await _standing(files, trail.path)
-        origin = trail.origin
-        free = ahead is None or ahead.settled is not None
-        if free and await _is_back(files, trail, now):
-            return _Plan(trail, now, now, merge, RewoundFile(origin, "unchanged"))
+    async def _planned(self, trail: Trail) -> _Plan | RewoundFile:
+        behind = self.settled.get(id(trail.behind))
+        going = id(trail.behind) in self.plans or (behind is not None and behind.action != "unchanged")
+        now = Standing(exists=False) if going else await _standing(self._files, trail.path)
+        if id(trail.ahead) not in self.plans and await _is_back(self._files, trail, now):
+            return RewoundFile(trail.origin, "unchanged")
         target = trail.back(now)
-    except (Changed, ToolError) as error:
-        reason = str(error) if isinstance(error, ToolError) else f"Nothing was done, since {error}."
-        return _Plan(trail, _NOTHING, _NOTHING, merge, RewoundFile(trail.path, "conflict", reason=reason))
-    settled = None
-    if not now.exists and not target.exists:
-        settled = RewoundFile(trail.path, "unchanged")
-    elif origin == trail.path and now.exists and target.exists and now.text == target.text:
-        settled = RewoundFile(origin, "unchanged")
-    elif target.merged and not merge:
-        settled = RewoundFile(trail.path, "offered", text=target.text)
-    return _Plan(trail, now, target, merge, settled)
+        if not now.exists and not target.exists:
+            return RewoundFile(trail.path, "unchanged")
+        if trail.origin == trail.path and now.exists and target.exists and now.text == target.text:
+            return RewoundFile(trail.origin, "unchanged")
+        if target.merged and not self._merge:
+            return RewoundFile(trail.path, "offered", text=target.text)
+        return _Plan(trail, now, target, self._merge)
 
 
-_NOTHING = Standing(exists=False)
-
-
-async def _is_back(files: RewindFiles, trail: Trail, now: Standing) -> bool:
+async def _is_back(files: DiskFiles, trail: Trail, now: Standing) -> bool:
     """Whether it stands as before the run already, so that undoing twice does nothing."""
     before = trail.before
     if trail.origin != trail.path:
@@ -260,7 +227,7 @@ async def _is_back(files: RewindFiles, trail: Trail, now: Standing) -> bool:
     return before.remains is not None and await files.is_as(trail.path, before.remains)
 
 
-async def _standing(files: RewindFiles, path: str) -> Standing:
+async def _standing(files: DiskFiles, path: str) -> Standing:
     if not await files.exists(path):
         return Standing(exists=False)
     try:
