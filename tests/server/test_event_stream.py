@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pilothouse_agent.kernel.events import MessageUpdate
-from pilothouse_server.protocol.kernel_values import clock_time, event_to_wire, timestamp
+from pilothouse_agent.kernel.events import MessageUpdate, ToolExecutionUpdate
+from pilothouse_server.protocol.events import event_to_wire
+from pilothouse_server.protocol.kernel_values import clock_time, timestamp
 from pilothouse_server.sessions.event_stream import EventStream
 from pilothouse_server.wire.codec import decode, encode
 
@@ -21,6 +22,7 @@ texts = st.text(st.characters(), max_size=8)
 updates = st.one_of(
     st.builds(MessageUpdate, ids, st.sampled_from(["text", "thinking"]), st.integers(0, 2), texts),
     st.builds(MessageUpdate, ids, st.just("toolCall"), st.integers(0, 2), texts, ids, st.none() | ids),
+    st.builds(ToolExecutionUpdate, ids, texts, st.sampled_from([0, 0, 7])),
 )
 
 
@@ -28,7 +30,7 @@ updates = st.one_of(
 @settings(max_examples=100, deadline=None)
 @given(ids, st.lists(st.tuples(updates, st.none() | ids), max_size=8))
 def test_an_update_says_what_its_fields_say_whatever_was_said_before_it(
-    session_id: str, said: list[tuple[MessageUpdate, str | None]]
+    session_id: str, said: list[tuple[MessageUpdate | ToolExecutionUpdate, str | None]]
 ) -> None:
     stream = EventStream(session_id, "epoch")
     common = {"sessionId": session_id, "epoch": "epoch", "time": "2026-05-04T12:00:00.987Z"}

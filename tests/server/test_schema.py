@@ -9,10 +9,9 @@ from typing import get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 from pilothouse_agent.kernel import events
-from pilothouse_server.protocol.events import EVENTS, EventParams
+from pilothouse_server.protocol.event_models import EVENTS
 from pilothouse_server.protocol.methods import METHODS
 from pilothouse_server.protocol.schema import json_schema, protocol_page, write_schema
 from pilothouse_server.sessions.event_stream import EventStream
@@ -22,7 +21,6 @@ from support.kernel_events import KERNEL_EVENTS
 pytestmark = pytest.mark.slow
 
 PAGE = Path(__file__).parents[2] / "docs" / "protocol.md"
-PARAMS: TypeAdapter[EventParams] = TypeAdapter(EventParams)
 
 
 def test_the_page_is_what_the_command_makes() -> None:
@@ -60,10 +58,10 @@ def test_the_schema_and_the_page_go_where_they_are_wanted(
 
 def test_every_event_of_the_kernel_has_a_model_and_the_other_way_round() -> None:
     in_kernel = {kind.__name__ for kind in get_args(events.Event)}
-    on_wire = {model.__name__.removesuffix("Event") for model in EVENTS}
+    on_wire = {model.__name__.removesuffix("Event") for model in EVENTS.values()}
 
     assert in_kernel == on_wire
-    assert len(KERNEL_EVENTS) == len(EVENTS)
+    assert KERNEL_EVENTS.keys() == EVENTS.keys()
 
 
 @pytest.mark.parametrize("kind", KERNEL_EVENTS)
@@ -75,7 +73,7 @@ def test_what_is_sent_is_what_the_models_say_with_nothing_more_and_nothing_less(
     event = data.draw(KERNEL_EVENTS[kind])
     run_id = data.draw(st.none() | st.just("r"))
     sent = json.loads(EventStream("s", "e").encoded(event, run_id, 1_700_000_000.25))
-    model = PARAMS.validate_python(sent)
+    model = EVENTS[sent["type"]].model_validate(sent)
 
     assert sent["type"] == kind
     assert model.model_dump(mode="json", by_alias=True, exclude_unset=True) == sent

@@ -100,9 +100,9 @@ KERNEL_EVENTS: Mapping[str, st.SearchStrategy[e.Event]] = {
     "tool_execution_end": st.builds(
         e.ToolExecutionEnd, _NAME, _NAME, st.booleans(), _one_of(e.Outcome), _COUNT, _maybe(_JSON), _LOCATIONS
     ),
-    "turn_end": st.builds(e.TurnEnd, _COUNT, _maybe(_NAME), _several(_NAME)),
+    "turn_end": st.builds(e.TurnEnd, _COUNT, _several(_NAME), _maybe(_NAME)),
     "agent_end": st.builds(
-        e.AgentEnd, _NAME, _one_of(e.RunStop), _TEXT, _maybe(_USAGE), _QUEUED, _maybe(_ERROR), _COUNT
+        e.AgentEnd, _NAME, _one_of(e.RunStop), _TEXT, _maybe(_USAGE), _QUEUED, _COUNT, _COUNT, _maybe(_ERROR)
     ),
     "phase_change": st.builds(e.PhaseChange, _one_of(e.Phase), _one_of(e.Phase), _TEXT),
     "queue_update": st.builds(e.QueueUpdate, _QUEUED, _QUEUED),

@@ -1,4 +1,8 @@
-"""Everything the agent says about its life, as immutable values. Order of events: kernel.md E1 to E3."""
+"""Everything the agent says about its life, as immutable values. Order of events: kernel.md E1 to E3.
+
+This is the one declaration of them: what clients are told, its schema and its docs are made from these
+fields, their defaults and the words at them. A field is left out where it has its default.
+"""
 
 from __future__ import annotations
 
@@ -95,16 +99,20 @@ class Todo:
 
 @dataclass(frozen=True, slots=True)
 class AgentStart:
+    """A run begins."""
+
     type: ClassVar[str] = "agent_start"
     run_id: str
     model: str
     input: tuple[str, ...]
-    """Ids of the messages the run starts with."""
+    """Ids of the messages it begins with."""
     prompt_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TurnStart:
+    """One model request and the tools it asks for begin."""
+
     type: ClassVar[str] = "turn_start"
     turn: int
     """From 1."""
@@ -112,6 +120,8 @@ class TurnStart:
 
 @dataclass(frozen=True, slots=True)
 class MessageStart:
+    """A message begins; an assistant message with its first delta, or with its end when there is none."""
+
     type: ClassVar[str] = "message_start"
     message_id: str
     role: Role
@@ -134,12 +144,16 @@ class MessageUpdate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MessageEnd:
+    """The message, whole."""
+
     type: ClassVar[str] = "message_end"
     message: Message
 
 
 @dataclass(frozen=True, slots=True)
 class ToolExecutionStart:
+    """A call is being prepared; a question may follow."""
+
     type: ClassVar[str] = "tool_execution_start"
     tool_call_id: str
     tool_name: str
@@ -154,6 +168,8 @@ class ToolExecutionStart:
 
 @dataclass(frozen=True, slots=True)
 class ToolExecutionUpdate:
+    """New output of a running call."""
+
     type: ClassVar[str] = "tool_execution_update"
     tool_call_id: str
     text: str
@@ -164,6 +180,8 @@ class ToolExecutionUpdate:
 
 @dataclass(frozen=True, slots=True)
 class ToolExecutionEnd:
+    """The call has ended; what the model is told is in the toolResult message."""
+
     type: ClassVar[str] = "tool_execution_end"
     tool_call_id: str
     tool_name: str
@@ -176,28 +194,34 @@ class ToolExecutionEnd:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnd:
+    """All tool events and tool results of the turn are out."""
+
     type: ClassVar[str] = "turn_end"
     turn: int
-    message_id: str | None
-    tool_call_ids: tuple[str, ...] = ()
+    tool_call_ids: tuple[str, ...]
+    message_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AgentEnd:
+    """The last event of a run: the prompt's settled result."""
+
     type: ClassVar[str] = "agent_end"
     run_id: str
     stop_reason: RunStop
     text: str
     usage: Usage | None
     returned: tuple[QueuedItem, ...]
-    error: ErrorInfo | None
     duration_ms: int
     denied: int = 0
-    """Calls that permissions or the user refused."""
+    """How many calls were refused, by permissions or the user."""
+    error: ErrorInfo | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseChange:
+    """What the agent is doing."""
+
     type: ClassVar[str] = "phase_change"
     source: Phase
     target: Phase
@@ -206,6 +230,8 @@ class PhaseChange:
 
 @dataclass(frozen=True, slots=True)
 class QueueUpdate:
+    """What is still queued."""
+
     type: ClassVar[str] = "queue_update"
     steering: tuple[QueuedItem, ...]
     follow_up: tuple[QueuedItem, ...]
@@ -213,6 +239,8 @@ class QueueUpdate:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
+    """A question is open; the first answer counts, from wherever it comes."""
+
     type: ClassVar[str] = "approval_requested"
     approval_id: str
     tool_call_id: str
@@ -222,6 +250,8 @@ class ApprovalRequested:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResolved:
+    """The question is closed; dialogs go away."""
+
     type: ClassVar[str] = "approval_resolved"
     approval_id: str
     tool_call_id: str
@@ -232,6 +262,8 @@ class ApprovalResolved:
 
 @dataclass(frozen=True, slots=True)
 class RetryScheduled:
+    """The request failed and is sent again."""
+
     type: ClassVar[str] = "retry_scheduled"
     attempt: int
     """From 1."""
@@ -242,12 +274,16 @@ class RetryScheduled:
 
 @dataclass(frozen=True, slots=True)
 class CompactionStart:
+    """The history is being shortened."""
+
     type: ClassVar[str] = "compaction_start"
     reason: CompactionReason
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionEnd:
+    """It is shorter, or unchanged and `error` says why."""
+
     type: ClassVar[str] = "compaction_end"
     reason: CompactionReason
     tokens_before: int
@@ -258,6 +294,8 @@ class CompactionEnd:
 
 @dataclass(frozen=True, slots=True)
 class FileChanged:
+    """A file was changed by a call."""
+
     type: ClassVar[str] = "file_changed"
     path: str
     change: FileChangeKind
@@ -269,12 +307,16 @@ class FileChanged:
 
 @dataclass(frozen=True, slots=True)
 class TodoUpdate:
+    """The model's todo list."""
+
     type: ClassVar[str] = "todo_update"
     todos: tuple[Todo, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SessionUpdate:
+    """What has changed of the session."""
+
     type: ClassVar[str] = "session_update"
     title: str | None = None
     model: str | None = None
@@ -284,6 +326,8 @@ class SessionUpdate:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
+    """Something to tell the user."""
+
     type: ClassVar[str] = "notice"
     level: Literal["info", "warning", "error"]
     message: str

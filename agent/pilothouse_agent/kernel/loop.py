@@ -173,9 +173,9 @@ class Runner:
             result.text,
             result.usage,
             result.returned,
-            result.error,
             duration,
             result.denied,
+            result.error,
         )
 
     async def _open_turn(self) -> None:
@@ -189,4 +189,4 @@ class Runner:
         self._turn_open = False
         ids = tuple(call.id for call in calls)
         message_id = message.id if message is not None else None
-        await self._context.bus.publish(TurnEnd(self._context.state.turn, message_id, ids))
+        await self._context.bus.publish(TurnEnd(self._context.state.turn, ids, message_id))

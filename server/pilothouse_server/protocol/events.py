@@ -1,87 +1,43 @@
-"""The events of `agent/event`, as models: for the schema, for clients and for tests.
-
-The server builds events by hand (`wire.py`), since a model for each delta would cost more than all
-the rest of its way; tests hold both against each other.
-"""
+"""Kernel events as they go out: by their declarations, or in a shape of their own where the wire differs."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
 
-from pydantic import Field
+from pilothouse_agent.files.uris import path_to_uri
+from pilothouse_agent.kernel import events as e
+from pilothouse_agent.kernel.json_types import JsonObject
+from pilothouse_agent.kernel.messages import Role, text_of
+from pilothouse_server.protocol.kernel_values import Shape, WireObject, to_wire
+from pilothouse_server.protocol.shortened import brief, shortened_arguments, shortened_text
 
-from pilothouse_server.protocol.models import (
-    ErrorModel,
-    JsonDict,
-    OptionModel,
-    QueuedText,
-    ReturnedItem,
-    RunStopName,
-    UsageModel,
-    Wire,
-)
-
-__all__ = ["EVENTS", "EventParams"]
-
-PhaseName: TypeAlias = Literal["idle", "turn", "compaction", "retry"]
-KindName: TypeAlias = Literal[
-    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"
-]
+__all__ = ["SHAPES", "QueuedText", "event_to_wire"]
 
 
-class EventBase(Wire):
-    """What every event carries."""
-
-    session_id: str
-    run_id: str | None
-    """null outside a run."""
-    epoch: str
-    """Changes with the server process."""
-    seq: int
-    """Rises by one on the wire within a session."""
-    time: str
-    """ISO 8601, UTC."""
+def event_to_wire(event: e.Event) -> WireObject:
+    """The params of the notification but for session, run, epoch, seq and time."""
+    shape = SHAPES.get(type(event))
+    return {"type": event.type, **to_wire(event if shape is None else shape.of(event))}
 
 
-class LocationModel(Wire):
-    path: str
-    """Absolute."""
-    line: int | None = None
-    """From 1."""
-
-
-class AgentStartEvent(EventBase):
-    """A run begins."""
-
-    type: Literal["agent_start"]
-    model: str
-    input: list[str]
-    """Ids of the messages it begins with."""
-    prompt_id: str | None = None
-
-
-class TurnStartEvent(EventBase):
-    """One model request and the tools it asks for begin."""
-
-    type: Literal["turn_start"]
-    turn: int
-    """From 1."""
-
-
-class MessageHead(Wire):
+class MessageHead(Shape):
     id: str
-    role: Literal["user", "assistant", "toolResult", "custom"]
+    role: Role
 
 
-class MessageStartEvent(EventBase):
+class MessageStart(Shape):
     """A message begins; an assistant message with its first delta, or with its end when there is none."""
 
-    type: Literal["message_start"]
     message: MessageHead
 
+    @classmethod
+    def of(cls, event: e.MessageStart) -> MessageStart:
+        return cls(message=MessageHead(id=event.message_id, role=event.role))
 
-class DeltaModel(Wire):
-    kind: Literal["text", "thinking", "toolCall"]
+
+class DeltaModel(Shape):
+    kind: e.DeltaKind
     content_index: int
     text: str
     """New text only."""
@@ -89,272 +45,138 @@ class DeltaModel(Wire):
     tool_name: str | None = None
 
 
-class MessageUpdateEvent(EventBase):
+class MessageUpdate(Shape):
     """New text of the assistant message."""
 
-    type: Literal["message_update"]
     message_id: str
     delta: DeltaModel
 
-
-class BlockPlaceModel(Wire):
-    message_id: str
-    block: int
-    """Index in the message's content."""
-
-
-class MessageModel(MessageHead):
-    content: list[JsonDict]
-    """Blocks of type text, thinking, toolCall and image."""
-    time: str
-    queue_id: str | None = None
-    """User messages delivered from a queue."""
-    model: str | None = None
-    stop_reason: Literal["stop", "toolUse", "length", "refusal", "error", "aborted", "interrupted"] | None = (
-        None
-    )
-    usage: UsageModel | None = None
-    error: ErrorModel | None = None
-    tool_call_id: str | None = None
-    tool_name: str | None = None
-    is_error: bool | None = None
-    name: str | None = None
-    """Custom messages: what they are."""
-    left_out: list[BlockPlaceModel] | None = None
-    """Custom messages: blocks of earlier messages in whose place this message's text stands from here on."""
+    @classmethod
+    def of(cls, event: e.MessageUpdate) -> MessageUpdate:
+        delta = DeltaModel(
+            kind=event.kind,
+            content_index=event.content_index,
+            text=event.text,
+            tool_call_id=event.tool_call_id,
+            tool_name=None if event.tool_call_id is None else event.tool_name,
+        )
+        return cls(message_id=event.message_id, delta=delta)
 
 
-class MessageEndEvent(EventBase):
-    """The message, whole."""
-
-    type: Literal["message_end"]
-    message: MessageModel
-
-
-class ToolExecutionStartEvent(EventBase):
+class ToolExecutionStart(Shape):
     """A call is being prepared; a question may follow."""
 
-    type: Literal["tool_execution_start"]
     tool_call_id: str
     tool_name: str
-    kind: KindName
-    arguments: JsonDict | None = None
+    kind: e.ToolKind
+    title: str
+    arguments: JsonObject | None = None
     arguments_text: str | None = None
     """Instead of `arguments` when they could not be parsed."""
-    arguments_cut: bool | None = None
+    arguments_cut: bool = False
     """They are longer than 16 KiB and shortened here; `message_end` has them whole."""
-    title: str
-    locations: list[LocationModel] | None = None
+    locations: tuple[e.Location, ...] = ()
     parent_tool_call_id: str | None = None
 
+    @classmethod
+    def of(cls, event: e.ToolExecutionStart) -> ToolExecutionStart:
+        if event.arguments is None:
+            arguments = None
+            text, cut = shortened_text(event.arguments_text or "")
+        else:
+            text = None
+            arguments, cut = shortened_arguments(event.arguments)
+        return cls(
+            tool_call_id=event.tool_call_id,
+            tool_name=event.tool_name,
+            kind=event.kind,
+            title=brief(event.title),
+            arguments=arguments,
+            arguments_text=text,
+            arguments_cut=cut,
+            locations=event.locations,
+            parent_tool_call_id=event.parent_tool_call_id,
+        )
 
-class ProgressModel(Wire):
+
+class ProgressModel(Shape):
     text: str
-    dropped: int | None = None
+    dropped: int = 0
     """Bytes left out before `text`."""
 
 
-class ToolExecutionUpdateEvent(EventBase):
+class ToolExecutionUpdate(Shape):
     """New output of a running call."""
 
-    type: Literal["tool_execution_update"]
     tool_call_id: str
     progress: ProgressModel
 
-
-class ToolExecutionEndEvent(EventBase):
-    """The call has ended; what the model is told is in the toolResult message."""
-
-    type: Literal["tool_execution_end"]
-    tool_call_id: str
-    tool_name: str
-    is_error: bool
-    outcome: Literal["ok", "error", "denied", "blocked", "aborted"]
-    details: JsonDict | None = None
-    locations: list[LocationModel] | None = None
-    duration_ms: int
+    @classmethod
+    def of(cls, event: e.ToolExecutionUpdate) -> ToolExecutionUpdate:
+        return cls(
+            tool_call_id=event.tool_call_id, progress=ProgressModel(text=event.text, dropped=event.dropped)
+        )
 
 
-class TurnEndEvent(EventBase):
-    """All tool events and tool results of the turn are out."""
-
-    type: Literal["turn_end"]
-    turn: int
-    message_id: str | None = None
-    tool_call_ids: list[str]
-
-
-class AgentEndEvent(EventBase):
-    """The last event of a run: the prompt's settled result."""
-
-    type: Literal["agent_end"]
-    stop_reason: RunStopName
+class QueuedText(Shape):
+    queue_id: str
     text: str
-    usage: UsageModel | None
-    returned: list[ReturnedItem]
-    denied: int | None = None
-    """How many calls were refused; absent when none was."""
-    error: ErrorModel | None = None
-    duration_ms: int
+
+    @classmethod
+    def of(cls, item: e.QueuedItem) -> QueuedText:
+        return cls(queue_id=item.queue_id, text=text_of(item.content))
 
 
-class PhaseChangeEvent(EventBase):
-    """What the agent is doing."""
-
-    type: Literal["phase_change"]
-    from_: PhaseName = Field(alias="from")
-    to: PhaseName
-    reason: str
-
-
-class QueueUpdateEvent(EventBase):
+class QueueUpdate(Shape):
     """What is still queued."""
 
-    type: Literal["queue_update"]
-    steering: list[QueuedText]
-    follow_up: list[QueuedText]
+    steering: tuple[QueuedText, ...]
+    follow_up: tuple[QueuedText, ...]
+
+    @classmethod
+    def of(cls, event: e.QueueUpdate) -> QueueUpdate:
+        return cls(
+            steering=tuple(map(QueuedText.of, event.steering)),
+            follow_up=tuple(map(QueuedText.of, event.follow_up)),
+        )
 
 
-class ApprovalRequestedEvent(EventBase):
-    """A question is open; `agent/answer` answers it too."""
-
-    type: Literal["approval_requested"]
-    approval_id: str
-    tool_call_id: str
-    title: str
-    options: list[OptionModel]
-
-
-class ApprovalResolvedEvent(EventBase):
-    """The question is closed; dialogs go away."""
-
-    type: Literal["approval_resolved"]
-    approval_id: str
-    tool_call_id: str
-    decision: Literal["allowed", "denied", "cancelled"]
-    by: str
-    reason: str | None = None
-
-
-class RetryScheduledEvent(EventBase):
-    """The request failed and is sent again."""
-
-    type: Literal["retry_scheduled"]
-    attempt: int
-    """From 1."""
-    max_attempts: int
-    delay_ms: int
-    reason: str
-
-
-class CompactionStartEvent(EventBase):
-    """The history is being shortened."""
-
-    type: Literal["compaction_start"]
-    reason: Literal["threshold", "overflow", "manual"]
-
-
-class CompactionEndEvent(EventBase):
-    """It is shorter, or unchanged and `error` says why."""
-
-    type: Literal["compaction_end"]
-    reason: Literal["threshold", "overflow", "manual"]
-    summary: str | None = None
-    tokens_before: int
-    tokens_after: int
-    error: ErrorModel | None = None
-
-
-class FileChangedEvent(EventBase):
+class FileChanged(Shape):
     """A file was changed by a call."""
 
-    type: Literal["file_changed"]
     path: str
     """Absolute."""
     uri: str
-    change: Literal["create", "modify", "delete", "rename"]
+    change: e.FileChangeKind
     via: Literal["editor", "disk"]
     lines_added: int
     lines_removed: int
     tool_call_id: str
 
-
-class TodoModel(Wire):
-    content: str
-    status: Literal["pending", "in_progress", "completed"]
-
-
-class TodoUpdateEvent(EventBase):
-    """The model's todo list."""
-
-    type: Literal["todo_update"]
-    todos: list[TodoModel]
-
-
-class SessionUpdateEvent(EventBase):
-    """What has changed of the session."""
-
-    type: Literal["session_update"]
-    title: str | None = None
-    model: str | None = None
-    mode: str | None = None
-    thinking: str | None = None
+    @classmethod
+    def of(cls, event: e.FileChanged) -> FileChanged:
+        return cls(
+            path=event.path,
+            uri=path_to_uri(event.path),
+            change=event.change,
+            via=event.via,
+            lines_added=event.lines_added,
+            lines_removed=event.lines_removed,
+            tool_call_id=event.tool_call_id,
+        )
 
 
-class NoticeEvent(EventBase):
-    """Something to tell the user."""
-
-    type: Literal["notice"]
-    level: Literal["info", "warning", "error"]
-    message: str
-    code: str
+class _OfEvent(Protocol):
+    @classmethod
+    def of(cls, event: Any, /) -> Shape: ...
 
 
-EVENTS: tuple[type[EventBase], ...] = (
-    AgentStartEvent,
-    TurnStartEvent,
-    MessageStartEvent,
-    MessageUpdateEvent,
-    MessageEndEvent,
-    ToolExecutionStartEvent,
-    ToolExecutionUpdateEvent,
-    ToolExecutionEndEvent,
-    TurnEndEvent,
-    AgentEndEvent,
-    PhaseChangeEvent,
-    QueueUpdateEvent,
-    ApprovalRequestedEvent,
-    ApprovalResolvedEvent,
-    RetryScheduledEvent,
-    CompactionStartEvent,
-    CompactionEndEvent,
-    FileChangedEvent,
-    TodoUpdateEvent,
-    SessionUpdateEvent,
-    NoticeEvent,
-)
-
-EventParams: TypeAlias = Annotated[
-    AgentStartEvent
-    | TurnStartEvent
-    | MessageStartEvent
-    | MessageUpdateEvent
-    | MessageEndEvent
-    | ToolExecutionStartEvent
-    | ToolExecutionUpdateEvent
-    | ToolExecutionEndEvent
-    | TurnEndEvent
-    | AgentEndEvent
-    | PhaseChangeEvent
-    | QueueUpdateEvent
-    | ApprovalRequestedEvent
-    | ApprovalResolvedEvent
-    | RetryScheduledEvent
-    | CompactionStartEvent
-    | CompactionEndEvent
-    | FileChangedEvent
-    | TodoUpdateEvent
-    | SessionUpdateEvent
-    | NoticeEvent,
-    Field(discriminator="type"),
-]
+SHAPES: Mapping[type, type[_OfEvent]] = {
+    e.MessageStart: MessageStart,
+    e.MessageUpdate: MessageUpdate,
+    e.ToolExecutionStart: ToolExecutionStart,
+    e.ToolExecutionUpdate: ToolExecutionUpdate,
+    e.QueueUpdate: QueueUpdate,
+    e.FileChanged: FileChanged,
+}
+"""Those that go out instead of an event; the docstrings are the protocol's."""

@@ -12,7 +12,7 @@ from pydantic.json_schema import models_json_schema
 
 from pilothouse_agent.kernel.json_lines import inert
 from pilothouse_server.protocol.editor import EncodingParams
-from pilothouse_server.protocol.events import EVENTS
+from pilothouse_server.protocol.event_models import EVENTS, SOURCES
 from pilothouse_server.protocol.field_docs import add_field_docs
 from pilothouse_server.protocol.methods import METHODS, Method
 from pilothouse_server.protocol.models import ClientFeatures, ErrorKindCode, Wire
@@ -41,16 +41,17 @@ def json_schema() -> Json:
     """One document: `methods` and `events` refer to `$defs`."""
     models = [model for method in METHODS for model in (method.params, *method.results)]
     wanted: list[tuple[type[Wire], Any]] = [
-        (model, "validation") for model in dict.fromkeys([*models, *EVENTS, ClientFeatures, EncodingParams])
+        (model, "validation")
+        for model in dict.fromkeys([*models, *EVENTS.values(), ClientFeatures, EncodingParams])
     ]
     _, definitions = models_json_schema(wanted, by_alias=True, ref_template="#/$defs/{model}")
-    add_field_docs(definitions["$defs"])
+    add_field_docs(definitions["$defs"], SOURCES)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Pilothouse protocol",
         "methods": {method.name: _method(method) for method in METHODS},
         "notifications": {
-            names.EVENT: {"params": {"oneOf": [_ref(event) for event in EVENTS]}},
+            names.EVENT: {"params": {"oneOf": [_ref(event) for event in EVENTS.values()]}},
             names.ENCODING: {"params": _ref(EncodingParams)},
         },
         "$defs": definitions["$defs"],
@@ -65,15 +66,13 @@ def protocol_page() -> str:
         parts.append(f"## {title}\n")
         parts += [_method_section(method, definitions) for method in METHODS if method.to == receiver]
     parts.append(f"## Events\n\nNotification `{names.EVENT}`. Every event has:\n")
-    parts.append(_table(definitions[EVENTS[0].__name__], only=_common()))
-    for event in EVENTS:
-        name = event.model_fields["type"].annotation
-        label = str(getattr(name, "__args__", ("",))[0])
+    parts.append(_table(definitions["AgentStartEvent"], only=_common()))
+    for label, event in EVENTS.items():
         parts.append(f"### {label}\n\n{cleandoc(event.__doc__ or '')}\n")
         parts.append(_table(definitions[event.__name__], without=_common() | {"type"}))
     parts.append("## Objects\n")
     shown = {model.__name__ for method in METHODS for model in (method.params, *method.results)}
-    shown |= {event.__name__ for event in EVENTS}
+    shown |= {event.__name__ for event in EVENTS.values()}
     for name in sorted(set(definitions) - shown):
         parts.append(f"### {name}\n")
         if about := _about(definitions[name]):

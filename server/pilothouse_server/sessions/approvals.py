@@ -13,7 +13,7 @@ from pilothouse_agent.files.uris import path_to_uri
 from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.tooling import FileDiff, Preview
 from pilothouse_server.protocol import models as protocol
-from pilothouse_server.protocol.kernel_values import options_to_wire
+from pilothouse_server.protocol.kernel_values import to_wire
 from pilothouse_server.protocol.shortened import brief, shortened_arguments, shortened_diffs, shortened_text
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import method_names as names
@@ -87,7 +87,7 @@ def _params(question: Question, session_id: str, uri_of: UriOf) -> dict[str, Any
         },
         "title": brief(question.title),
         "risk": question.risk,
-        "options": options_to_wire(question.options),
+        "options": to_wire(question.options),
         **preview_to_wire(shown, uri_of=uri_of),
         **({"cut": True} if cut else {}),
     }

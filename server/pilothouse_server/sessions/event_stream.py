@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from time import time
-from typing import Any
+from typing import Any, TypeAlias
 
 from pilothouse_agent.kernel.events import (
     Event,
@@ -16,7 +17,8 @@ from pilothouse_agent.kernel.events import (
     ToolExecutionUpdate,
 )
 from pilothouse_server.documents.client_uris import ClientUris
-from pilothouse_server.protocol.kernel_values import clock_time, event_to_wire
+from pilothouse_server.protocol.events import event_to_wire
+from pilothouse_server.protocol.kernel_values import clock_time
 from pilothouse_server.protocol.update_template import UpdateTemplate
 from pilothouse_server.sessions.journal import Journal
 from pilothouse_server.transport.outbox import Outgoing
@@ -26,6 +28,10 @@ from pilothouse_server.wire.codec import encode
 __all__ = ["EventStream", "OutgoingEvent"]
 
 logger = logging.getLogger(__name__)
+
+_Update: TypeAlias = MessageUpdate | ToolExecutionUpdate
+_Common: TypeAlias = tuple[Any, ...]
+"""What updates share but for their text; the run comes first."""
 
 _PROGRESS_ROOM = 64 * 1024
 """Characters of merged tool progress kept; older ones are dropped and counted."""
@@ -44,14 +50,17 @@ class EventStream:
         self.seq = 0
         """Of the last event that left."""
         self.journal = Journal()
-        self._block: tuple[Any, ...] = ()
-        """What the updates that `_template` is for have in common."""
-        self._template: UpdateTemplate | None = None
+        self._templates: dict[str, tuple[_Common, UpdateTemplate]] = {}
+        """By the message or call that is under way, for the updates that have so much in common."""
 
     def encoded(self, event: Event, run_id: str | None, seconds: float) -> bytes:
         """The params of the notification for an event that leaves now; it happened at this Unix time."""
         if isinstance(event, MessageUpdate):
-            return self._encoded_update(event, run_id, seconds)
+            message_id, kind, content_index, text, call_id, tool_name = event
+            common = (run_id, kind, content_index, call_id, tool_name)
+            return self._update(message_id, common, text, event, seconds)
+        if isinstance(event, ToolExecutionUpdate) and not event.dropped:
+            return self._update(event.tool_call_id, (run_id,), event.text, event, seconds)
         seq = self.seq + 1
         try:
             body = self._encode(seq, event, run_id, clock_time(seconds))
@@ -64,16 +73,15 @@ class EventStream:
         self._keep(event, body)
         return body
 
-    def _encoded_update(self, event: MessageUpdate, run_id: str | None, seconds: float) -> bytes:
-        """The same for the most frequent event, by a shorter way."""
-        message_id, kind, content_index, text, call_id, tool_name = event
-        block = (run_id, message_id, kind, content_index, call_id, tool_name)
-        if self._template is None or block != self._block:
-            self._block = block
-            self._template = UpdateTemplate(self._params(0, event._replace(text=""), run_id, ""))
+    def _update(self, of: str, common: _Common, text: str, event: _Update, seconds: float) -> bytes:
+        """The same for the most frequent events, by a shorter way."""
+        known = self._templates.get(of)
+        if known is None or known[0] != common:
+            bare = self._params(0, _with_text(event, ""), common[0], "")
+            known = self._templates[of] = (common, UpdateTemplate(bare))
         self.seq += 1
-        body = self._template.filled(self.seq, clock_time(seconds), text)
-        self.journal.add(self.seq, body, update_of=message_id)
+        body = known[1].filled(self.seq, clock_time(seconds), text)
+        self.journal.add(self.seq, body, update_of=of)
         return body
 
     def _encode(self, seq: int, event: Event, run_id: str | None, time: str) -> bytes:
@@ -100,11 +108,19 @@ class EventStream:
             case ToolExecutionUpdate():
                 self.journal.add(self.seq, body, update_of=event.tool_call_id)
             case MessageEnd():
-                self.journal.add(self.seq, body, ends=event.message.id)
+                self._end(event.message.id, body)
             case ToolExecutionEnd():
-                self.journal.add(self.seq, body, ends=event.tool_call_id)
+                self._end(event.tool_call_id, body)
             case _:
                 self.journal.add(self.seq, body)
+
+    def _end(self, of: str, body: bytes) -> None:
+        self._templates.pop(of, None)
+        self.journal.add(self.seq, body, ends=of)
+
+
+def _with_text(event: _Update, text: str) -> _Update:
+    return event._replace(text=text) if isinstance(event, MessageUpdate) else replace(event, text=text)
 
 
 class OutgoingEvent:

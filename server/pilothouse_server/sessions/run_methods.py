@@ -13,7 +13,7 @@ from pilothouse_agent.kernel.run import RunResult
 from pilothouse_agent.session.agent_session import AbortOutcome, AgentSession, Delivery, Started
 from pilothouse_server.protocol import models as protocol
 from pilothouse_server.protocol.faults import fault, invalid
-from pilothouse_server.protocol.kernel_values import error_to_wire, returned_to_wire, usage_to_wire
+from pilothouse_server.protocol.kernel_values import to_wire
 from pilothouse_server.sessions.sessions import Sessions, mode_named
 from pilothouse_server.transport.rpc import Waiting
 from pilothouse_server.wire import method_names as names
@@ -127,17 +127,17 @@ def settled(session_id: str, result: RunResult) -> protocol.SettledResult:
         "runId": result.run_id,
         "stopReason": result.stop_reason,
         "text": result.text,
-        "usage": usage_to_wire(result.usage) if result.usage is not None else None,
-        "returned": returned_to_wire(result.returned),
+        "usage": to_wire(result.usage),
+        "returned": to_wire(result.returned),
         "denied": result.denied or None,
-        "error": error_to_wire(result.error) if result.error is not None else None,
+        "error": to_wire(result.error),
     }
     return protocol.SettledResult.model_validate(wire)
 
 
 async def _aborted(aborting: Awaitable[AbortOutcome]) -> protocol.AbortResult:
     outcome = await aborting
-    returned = returned_to_wire(outcome.returned)
+    returned = to_wire(outcome.returned)
     wire = {"aborted": outcome.aborted, "runId": outcome.run_id, "returned": returned}
     return protocol.AbortResult.model_validate(wire)
 

@@ -10,13 +10,8 @@ from pygls.lsp.server import LanguageServer
 from pilothouse_agent.kernel.questions import Question
 from pilothouse_agent.session.agent_session import AgentSession
 from pilothouse_server.protocol import models as protocol
-from pilothouse_server.protocol.kernel_values import (
-    content_to_wire,
-    message_to_wire,
-    options_to_wire,
-    queued_to_wire,
-    usage_to_wire,
-)
+from pilothouse_server.protocol.events import QueuedText
+from pilothouse_server.protocol.kernel_values import to_wire
 from pilothouse_server.sessions.event_stream import EventStream
 from pilothouse_server.sessions.sessions import Sessions
 from pilothouse_server.transport.rpc import Waiting
@@ -69,15 +64,15 @@ def _state(session: AgentSession, book: Sessions) -> protocol.SessionState:
         "model": snapshot.model,
         "mode": session.mode,
         "thinking": snapshot.thinking,
-        "steering": queued_to_wire(snapshot.steering),
-        "followUp": queued_to_wire(snapshot.follow_up),
+        "steering": [to_wire(QueuedText.of(item)) for item in snapshot.steering],
+        "followUp": [to_wire(QueuedText.of(item)) for item in snapshot.follow_up],
         "pendingToolCalls": list(snapshot.pending_tool_calls),
         "pendingWrites": list(snapshot.pending_writes),
         "approvals": [_approval(question) for question in session.agent.approvals.open],
         "contextTokens": snapshot.context_tokens,
         "contextWindow": book.models.limits(snapshot.model).context_window,
         "credentials": book.models_of(session.id).key_source(snapshot.model),
-        "usage": usage_to_wire(usage) if usage is not None else None,
+        "usage": to_wire(usage),
     }
     return protocol.SessionState.model_validate(wire)
 
@@ -102,13 +97,13 @@ def _snapshot(session: AgentSession, stream: EventStream, book: Sessions) -> pro
     partial = streaming and {
         "id": streaming.id,
         "role": "assistant",
-        "content": content_to_wire(streaming.content),
+        "content": to_wire(streaming.content),
     }
     return protocol.SnapshotModel(
         epoch=stream.epoch,
         seq=stream.seq,
         state=_state(session, book),
-        messages=[message_to_wire(message) for message in state.messages],
+        messages=to_wire(state.messages),
         streaming_message=partial,
     )
 
@@ -118,5 +113,5 @@ def _approval(question: Question) -> dict[str, Any]:
         "approvalId": question.id,
         "toolCallId": question.call.id,
         "title": question.title,
-        "options": options_to_wire(question.options),
+        "options": to_wire(question.options),
     }
