@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -18,8 +19,12 @@ from pilothouse_agent.kernel.messages import (
     ToolResultMessage,
 )
 from pilothouse_agent.kernel.transcript import INTERRUPTED
-from pilothouse_agent.models.history.sendable import settled
+from pilothouse_agent.models.history.sendable import SettledHistory
 from support.asking import TIME, assistant, tool_result, user
+
+
+def settled(messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
+    return SettledHistory().settled(messages)
 
 
 def _call(call_id: str) -> ToolCall:

@@ -18,13 +18,14 @@ from pilothouse_agent.kernel.messages import (
     ToolResultMessage,
 )
 
-__all__ = ["INTERRUPTED", "Transcript", "convert", "estimate_tokens", "repair"]
+__all__ = ["BROKEN", "INTERRUPTED", "Transcript", "convert", "estimate_tokens", "missing_result", "repair"]
 
 INTERRUPTED = "Interrupted: the call did not finish and its outcome is unknown."
 
 _CHARACTERS_A_TOKEN = 4
 _TOKENS_AN_IMAGE = 1500
-_BROKEN = ("error", "aborted", "interrupted")
+BROKEN = ("error", "aborted", "interrupted")
+"""Stop reasons of messages that did not end well; their thinking cannot go back."""
 
 
 class Transcript:
@@ -105,7 +106,7 @@ def repair(messages: Sequence[Message]) -> list[Message]:
         if not isinstance(message, AssistantMessage):
             view.append(message)
             continue
-        kept = message if message.stop_reason not in _BROKEN else _without_remains(message)
+        kept = message if message.stop_reason not in BROKEN else _without_remains(message)
         if kept is not None and _says_something(kept):
             view.append(kept)
             if calls := kept.calls:
@@ -175,9 +176,10 @@ def _results(
             break
         if isinstance(message, ToolResultMessage):
             found.setdefault(message.tool_call_id, message)
-    return [found.get(call.id) or _missing(call, time) for call in calls]
+    return [found.get(call.id) or missing_result(call, time) for call in calls]
 
 
-def _missing(call: ToolCall, time: datetime) -> ToolResultMessage:
+def missing_result(call: ToolCall, time: datetime) -> ToolResultMessage:
+    """Stands for one that never came."""
     content = (TextBlock(INTERRUPTED),)
     return ToolResultMessage(f"{call.id}-missing", content, time, call.id, call.name, is_error=True)

@@ -9,30 +9,17 @@ from operator import is_
 from pilothouse_agent.kernel.messages import (
     AssistantMessage,
     ModelMessage,
-    TextBlock,
     ThinkingBlock,
     ToolCall,
     ToolResultMessage,
 )
-from pilothouse_agent.kernel.transcript import INTERRUPTED
+from pilothouse_agent.kernel.transcript import BROKEN, missing_result
 
-__all__ = ["BROKEN", "SettledHistory", "is_continued", "settled"]
-
-BROKEN = ("error", "aborted", "interrupted")
-"""Stop reasons of messages that did not end well; their thinking cannot go back."""
-
-
-def settled(messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
-    """Each call answered once, right behind its message, under an id that no other call has.
-
-    Refused answers are left out with their results: a model that is shown its refusal refuses again.
-    The very same sequence, where nothing is to be put right.
-    """
-    return messages if _is_settled(messages, set()) else list(_Settling(messages).messages())
+__all__ = ["SettledHistory", "is_continued"]
 
 
 class SettledHistory:
-    """`settled`, without looking at all of a history again that has only grown since the last request."""
+    """Does not look at all of a history again that has only grown since the last request."""
 
     def __init__(self) -> None:
         self._known: Sequence[ModelMessage] = ()
@@ -41,6 +28,11 @@ class SettledHistory:
         """Of the calls in it."""
 
     def settled(self, messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
+        """Each call answered once, right behind its message, under an id that no other call has.
+
+        Refused answers are left out with their results: a model that is shown its refusal refuses again.
+        The very same sequence, where nothing is to be put right.
+        """
         if not is_continued(self._known, messages):
             self._known, self._ids = (), set()
         if _is_settled(messages[len(self._known) :], self._ids):
@@ -118,7 +110,7 @@ class _Settling:
     ) -> ToolCall:
         """The call under an id of its own; its result is put to the others."""
         waiting = self._results.get((id(message), call.id))
-        result = waiting.pop(0) if waiting else _missing(call, message)
+        result = waiting.pop(0) if waiting else missing_result(call, message.time)
         own_id = self._own_id(call.id)
         results.append(result if own_id == result.tool_call_id else replace(result, tool_call_id=own_id))
         return call if own_id == call.id else replace(call, id=own_id)
@@ -152,8 +144,3 @@ def _results(messages: Sequence[ModelMessage]) -> _Results:
             if len(waiting) > calls:
                 waiting.remove(next((result for result in waiting if result.is_error), message))
     return found
-
-
-def _missing(call: ToolCall, message: AssistantMessage) -> ToolResultMessage:
-    content = (TextBlock(INTERRUPTED),)
-    return ToolResultMessage(f"{call.id}-missing", content, message.time, call.id, call.name, is_error=True)
