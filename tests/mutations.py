@@ -1,6 +1,6 @@
 """Small changes of the product, drawn by a seed, each of which some test must notice.
 
-    python tests/mutations.py [--seed 8] [--count 20] [--jobs 2] [kernel files server permissions]
+    python tests/mutations.py [--seed 8] [--count 20] [--jobs 2] [kernel files server cli permissions]
 
 Each mutant is a copy of the tree with one change. The tests nearest to the changed module run first, and
 the first failure ends it; only a survivor meets the whole suite (but for real editors). A survivor is a gap
@@ -28,6 +28,7 @@ AREAS = {
     "kernel": "agent/pilothouse_agent/kernel",
     "files": "agent/pilothouse_agent/files",
     "server": "server/pilothouse_server",
+    "cli": "server/pilothouse_cli",
     "permissions": "agent/pilothouse_agent/permissions",
 }
 COPIED = ("agent", "server", "tests", "docs", "benchmarks", "pyproject.toml", "README.md", "CHANGELOG.md")

@@ -82,11 +82,13 @@ class _Forked:
 
 @contextmanager
 def nursery(home: Path) -> Generator[Nursery]:
+    """Its servers import the product from where the tests do."""
+    paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         process = subprocess.Popen(
             [sys.executable, __file__, str(theirs.fileno())],
-            env={**settled_home(home), "PYTHONPATH": str(Path(__file__).parents[1])},
+            env={**settled_home(home), "PYTHONPATH": os.pathsep.join(filter(None, paths))},
             pass_fds=[theirs.fileno()],
         )
         theirs.close()
