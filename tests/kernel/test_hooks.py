@@ -26,9 +26,11 @@ from pilothouse_agent.kernel.hooks import (
 )
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.kernel.messages import (
+    AssistantMessage,
     CustomMessage,
     Message,
     ModelMessage,
+    ThinkingBlock,
     ToolCall,
     UserBlock,
     UserMessage,
@@ -322,6 +324,22 @@ async def test_what_a_hook_does_to_the_messages_it_was_given_stays_out_of_the_tr
     sent, stored = b.model.requests[1].messages[1], b.agent.state.messages[1]
     assert sent.content == (ToolCall("c1", "echo", {"v": "changed"}),)
     assert stored.content == (ToolCall("c1", "echo", {"v": "as it was"}),)
+
+
+@pytest.mark.covers("R220")
+async def test_what_a_hook_does_to_hidden_thoughts_stays_out_of_the_transcript() -> None:
+    async def change(messages: Sequence[Message], signal: AbortSignal) -> Sequence[Message]:
+        for part in [part for m in messages for part in m.content if isinstance(part, ThinkingBlock)]:
+            assert part.data is not None
+            part.data["id"] = "changed"
+        return messages
+
+    thought = AssistantMessage("m1", (ThinkingBlock("Hm", data={"id": "as it was"}),), NOW, "m", "stop")
+    b = bench(says("ok"), hooks=Hooks(transform_context=(change,)), messages=[thought])
+
+    await b.run("Hi")
+
+    assert b.agent.state.messages[0].content == (ThinkingBlock("Hm", data={"id": "as it was"}),)
 
 
 @pytest.mark.covers("R220", "R222")

@@ -191,6 +191,27 @@ def test_an_editor_that_cannot_tell_its_diagnostics_holds_up_no_edit(
     assert (project / "a.py").read_bytes() == b"x = 2\n"
 
 
+def test_an_editor_that_once_did_not_tell_its_diagnostics_is_asked_at_no_later_edit(
+    client: RawClient, project: Path
+) -> None:
+    edits = [
+        call("c1", "edit_file", path="a.py", old_text="x = 1", new_text="x = 2"),
+        call("c2", "edit_file", path="b.py", old_text="y = 1", new_text="y = 2"),
+    ]
+    session = begin(
+        client, project, *({"calls": [edit]} for edit in edits), DONE, options={"diagnostics": True}
+    )
+    go(client, session)
+    asked(client, names.DIAGNOSTICS, diagnostics=[])
+    reply(client, client.until(method=names.DIAGNOSTICS), error={"code": -32603, "message": "no"})
+    told = results(client)
+
+    assert [message.get("method") for message in client.seen].count(names.DIAGNOSTICS) == 2
+    assert [text.splitlines()[0] for text in told] == [
+        f"Edited {name}: 1 line added, 1 removed." for name in ("a.py", "b.py")
+    ]
+
+
 ASK: Turn = {"calls": [call("c1", "ask_user", question="Which one?", options=["left", "right"])]}
 
 

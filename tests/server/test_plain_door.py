@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from pilothouse_agent.files.uris import path_to_uri
 from pilothouse_server.protocol import models as protocol
 from pilothouse_server.wire import command_names
 from support.plain_work import DONE, EDIT, WAIT, AtWork
@@ -61,6 +62,14 @@ def test_a_prompt_answers_with_its_run_and_the_chat_is_kept_on_disk(at_work: AtW
 
     assert sorted(started) == ["runId", "sessionId"]
     assert work.editor.objections == []
+
+
+def test_the_chat_that_somebody_opens_has_the_cursor(at_work: AtWork) -> None:
+    work = at_work(DONE, name="vscode")
+    work.run("pilothouse.openChat")
+    [shown] = [each["params"] for each in work.client.seen if each.get("method") == "window/showDocument"]
+
+    assert shown == {"uri": path_to_uri(str(work.chat)), "takeFocus": True}
 
 
 def test_a_second_prompt_is_refused_while_the_agent_is_at_work(at_work: AtWork) -> None:

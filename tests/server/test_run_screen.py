@@ -153,6 +153,10 @@ def test_the_status_never_takes_more_than_its_columns() -> None:
     assert [columns(status.text(0.0, width)) for width in (12, 13, 20, 80)] == [11, 13, 19, 30]
 
 
+def test_a_status_may_have_all_columns_but_the_last() -> None:
+    assert Screen(print, width=lambda: 24).room == 23
+
+
 RUN = [START, BEGIN, said("Done."), message("assistant", "Done."), {"type": "agent_end", "durationMs": 5}]
 
 

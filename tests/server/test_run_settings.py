@@ -62,6 +62,18 @@ def test_the_doctor_says_it(config: str, variables: dict[str, str], words: str, 
     assert (ended.returncode, finding["level"], words in finding["text"]) == (0, "warning", True)
 
 
+def test_the_doctor_says_which_model_answers_and_where_its_key_is_from(tmp_path: Path) -> None:
+    variables = {"PILOTHOUSE_MODEL": "openai/some-model", "OPENAI_API_KEY": "secret"}
+    ended = pilothouse(tmp_path, "", variables, "doctor", "--json")
+    [finding] = [each for each in json.loads(ended.stdout)["findings"] if each["name"] == "model"]
+
+    assert finding == {
+        "name": "model",
+        "level": "ok",
+        "text": "openai/some-model (key from environment)",
+    }
+
+
 def test_the_reason_stands_in_the_error_that_it_leads_to(tmp_path: Path) -> None:
     ended = pilothouse(tmp_path, "model = 5\n", {}, "run", "Hi")
 
