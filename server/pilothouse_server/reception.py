@@ -83,6 +83,7 @@ class Reception:
 
     async def _loaded(self, client: handshake.Client) -> PilothouseServer:
         """Everything is imported in a thread; the agent and pygls are imported with the server."""
+        await _imported("pilothouse_server.lsp_types")
         module = await _imported("pilothouse_server.server")
         if not client.wants_events:
             await _imported("pilothouse_server.chat.plain_door")

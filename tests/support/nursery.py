@@ -26,6 +26,7 @@ __all__ = ["Nursery", "nursery"]
 
 _HEAVY = (
     "pilothouse_agent.settings.places",
+    "pilothouse_server.lsp_types",
     "pilothouse_server.server",
     "pilothouse_server.serving",
     "pilothouse_agent.models.scripted.script_file",
