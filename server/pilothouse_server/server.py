@@ -27,6 +27,7 @@ from pilothouse_server.sessions.session_methods import register_session_methods
 from pilothouse_server.sessions.sessions import Sessions
 from pilothouse_server.sessions.settings_sources import SettingsSources
 from pilothouse_server.sessions.undo_methods import register_undo_methods
+from pilothouse_server.transport.client_log import ClientLog
 from pilothouse_server.transport.rpc import Rpc
 
 __all__ = ["PilothouseServer"]
@@ -52,6 +53,7 @@ class PilothouseServer(LanguageServer):
         )
         self.protocol.rpc = rpc
         self.editor = EditorSide(client)
+        features = _features(client)
         sources = SettingsSources(client, environment, *user_settings)
         settings, complaints = sources.read({})
         self.sessions = Sessions(
@@ -61,11 +63,14 @@ class PilothouseServer(LanguageServer):
             environment=environment,
             client=client,
             editor=self.editor,
-            features=_features(client),
+            features=features,
         )
         self._settings = ClientSettings(rpc, client, sources, self.sessions)
         self._door = DoorOnDemand(rpc, client, self.editor, self.sessions)
         self._register(rpc, client)
+        self._log = ClientLog(features.log, rpc.notify) if features.log is not None else None
+        if self._log is not None:
+            logging.getLogger().addHandler(self._log)
 
     def _register(self, rpc: Rpc, client: Client) -> None:
         """Every method and every command there is."""
@@ -83,6 +88,8 @@ class PilothouseServer(LanguageServer):
     async def close(self, limit: float) -> None:
         await self.sessions.close(limit)
         await self._door.close()
+        if self._log is not None:
+            logging.getLogger().removeHandler(self._log)
 
 
 def _features(client: Client) -> ClientFeatures:

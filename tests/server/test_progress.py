@@ -96,3 +96,42 @@ def test_a_run_that_ends_before_the_client_has_answered_withdraws_its_token(
 
     assert withdrawn == {"id": question["id"]}
     assert progress(client) == []
+
+
+@pytest.mark.parametrize("shows", [True, False])
+def test_a_prompt_with_a_token_shows_its_run_on_it(client: RawClient, tmp_path: Path, shows: bool) -> None:
+    script = tmp_path / "script.json"
+    turns: list[Turn] = [
+        {"calls": [call("c1", "bash", command="true")]},
+        {"text": "Done."},
+        {"text": "More."},
+    ]
+    script.write_text(json.dumps({"turns": turns}), encoding="utf-8")
+    client.initialize(options={}, window={"workDoneProgress": shows})
+    session = client.session(tmp_path, f"scripted/{script}")
+    prompt: Json = {"sessionId": session, "text": "Go"}
+    client.ask("first", "agent/prompt", **prompt, workDoneToken=7)
+    client.send(request("second", "agent/prompt", **prompt))
+    if shows:
+        created(client, client.until(method=CREATE), error={"code": 1, "message": "no"})
+    client.answer("second")
+
+    assert progress(client) == [
+        {"token": 7, "value": {"kind": "begin", "title": "Pilothouse", "cancellable": True}},
+        {"token": 7, "value": {"kind": "report", "message": "Run true"}},
+        {"token": 7, "value": {"kind": "end", "message": "completed"}},
+    ]
+
+
+def test_cancelling_a_token_of_the_clients_aborts_its_run(client: RawClient, tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    turns: list[Turn] = [{"calls": [call("c1", "bash", command="sleep 60")]}]
+    script.write_text(json.dumps({"turns": turns}), encoding="utf-8")
+    client.initialize(options={})
+    session = client.session(tmp_path, f"scripted/{script}")
+    client.send(request("prompt", "agent/prompt", sessionId=session, text="Go", workDoneToken="mine"))
+    client.event("tool_execution_start")
+    client.notify(CANCEL, token="mine")
+
+    assert client.answer("prompt")["result"]["stopReason"] == "aborted"
+    assert progress(client)[-1] == {"token": "mine", "value": {"kind": "end", "message": "aborted"}}

@@ -171,6 +171,8 @@ class PromptParams(Message):
     mode: str | None = None
     thinking: ThinkingName | None = None
     context: PromptContext | None = None
+    work_done_token: int | str | None = None
+    """For the run's progress: `$/progress` begins, reports and ends on it."""
 
 
 class MessageParams(Message):
@@ -453,4 +455,6 @@ class ClientFeatures(Wire):
     didOpen and whenever that changes."""
     deltas: str | None = None
     """`each`: deltas that came in one network read are not put together."""
+    log: Literal["error", "warning", "info"] | None = None
+    """The least of the server's own log that comes as `window/logMessage`; absent: nothing of it."""
     settings: JsonDict = {}

@@ -39,4 +39,8 @@ def register_client_methods(
     def no_tokens(params: types.SemanticTokensParams) -> types.SemanticTokens:
         return types.SemanticTokens(data=[])
 
-    _ = (initialized, configuration_changed, cancel_progress, no_tokens)
+    @server.feature(names.SET_TRACE)
+    def set_trace(params: types.SetTraceParams) -> None:
+        rpc.trace.set(params.value.value)
+
+    _ = (initialized, configuration_changed, cancel_progress, no_tokens, set_trace)

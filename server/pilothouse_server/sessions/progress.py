@@ -32,10 +32,14 @@ _CREATE = 5.0
 class RunProgress:
     """A listener of one session. A token lives as long as its run."""
 
-    def __init__(self, rpc: Rpc, abort: Callable[[], object]) -> None:
+    def __init__(self, rpc: Rpc, abort: Callable[[], object], *, creates: bool) -> None:
+        """`creates`: the client shows progress on tokens of ours as well."""
         self._rpc = rpc
         self._abort = abort
-        self._token: str | None = None
+        self.creates = creates
+        self._expected: tuple[str, int | str] | None = None
+        """The run that comes with a token of the client's."""
+        self._token: int | str | None = None
         self._doing: str | None = None
         """What was to be shown before there was a token."""
         self._asked = ""
@@ -45,7 +49,7 @@ class RunProgress:
     def __call__(self, event: Event) -> Awaitable[None] | None:
         match event:
             case AgentStart():
-                self._creating = asyncio.create_task(self._begin(event.run_id))
+                self._start(event.run_id)
             case ToolExecutionStart():
                 self._does(event.title)
             case ApprovalRequested():
@@ -63,17 +67,30 @@ class RunProgress:
                 pass
         return None
 
+    def expect(self, run_id: str, token: int | str) -> None:
+        self._expected = run_id, token
+
     def cancel(self, token: object) -> None:
         if self._token is not None and token == self._token:
             self._abort()
 
-    async def _begin(self, run_id: str) -> None:
+    def _start(self, run_id: str) -> None:
+        expected, self._expected = self._expected, None
+        if expected is not None and expected[0] == run_id:
+            self._begin(expected[1])
+        elif self.creates:
+            self._creating = asyncio.create_task(self._create(run_id))
+
+    async def _create(self, run_id: str) -> None:
         token = f"pilothouse-{run_id}"
         try:
             await self._rpc.request(names.PROGRESS_CREATE, {"token": token}, limit=_CREATE)
         except (RequestFault, ClientGone, TimeoutError) as error:
             logger.info("The client shows no progress: %s", error)
             return
+        self._begin(token)
+
+    def _begin(self, token: int | str) -> None:
         self._token = token
         begin: dict[str, Any] = {"kind": "begin", "title": "Pilothouse", "cancellable": True}
         self._report(begin if self._doing is None else {**begin, "message": self._doing})

@@ -68,7 +68,7 @@ class _Asked:
         """Admit it. Raises the `busy` fault."""
         params = self.params
         try:
-            return session.prompt(
+            started = session.prompt(
                 self._content,
                 prompt_id=params.prompt_id,
                 choices=RunChoices(params.model, params.thinking),
@@ -77,6 +77,9 @@ class _Asked:
             )
         except AgentBusy as error:
             raise fault(protocol.BUSY, str(error)) from None
+        if params.work_done_token is not None:
+            book.show_progress(session.id, started.run_id, params.work_done_token)
+        return started
 
 
 class _Opening:

@@ -63,6 +63,8 @@ class _Open:
     in_window: bool = False
     """It works in one of the window's folders, and follows those."""
     told_of_route: bool = False
+    shows_progress: bool = False
+    """It listens although the client shows none on tokens of ours."""
 
 
 class Sessions:
@@ -203,11 +205,13 @@ class Sessions:
             await session.close(0)
             raise fault(protocol.SHUTTING_DOWN, "The server is shutting down.")
         stream = EventStream(session_id, self.epoch, self.uris)
-        progress = RunProgress(self._rpc, session.abort)
+        progress = RunProgress(
+            self._rpc, session.abort, creates=self._client.can("window", "workDoneProgress")
+        )
         if self._client.wants_events:
             each = self._features.deltas == "each"
             session.agent.subscribe(Bridge(stream, self._rpc.outbox, each_delta=each))
-        if self._client.can("window", "workDoneProgress"):
+        if progress.creates:
             session.agent.subscribe(progress)
         self._open[session_id] = _Open(session, models, stream, progress, places)
         self._follow(self._open[session_id], FoldersChange.between(before, self._editor.folders.paths))
@@ -288,6 +292,14 @@ class Sessions:
     def refuse_unusable(self, model: str, session_id: str) -> None:
         """Raises the fault that says why no request of the session to this model can succeed."""
         self._models.refuse_unusable(model, self.models_of(session_id))
+
+    def show_progress(self, session_id: str, run_id: str, token: int | str) -> None:
+        """On a token of the client's, for a run that has been admitted just now."""
+        entry = self._open[session_id]
+        if not (entry.progress.creates or entry.shows_progress):
+            entry.shows_progress = True
+            entry.session.agent.subscribe(entry.progress)
+        entry.progress.expect(run_id, token)
 
     def cancel_progress(self, token: object) -> None:
         for entry in self._open.values():

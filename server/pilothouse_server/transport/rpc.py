@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 from pilothouse_server.transport.asking import Asking
 from pilothouse_server.transport.front import Front, Host
 from pilothouse_server.transport.outbox import Outbox
+from pilothouse_server.transport.trace import Trace
 from pilothouse_server.wire import method_names as names
 from pilothouse_server.wire.codec import decode, encode
 from pilothouse_server.wire.faults import (
@@ -84,6 +85,7 @@ class Rpc:
         self._shut_down = False
         self._asking = Asking(lambda message: outbox.send(encode(message)))
         self._open: dict[Id, _Request] = {}
+        self.trace = Trace(self.notify)
         self._loading: asyncio.Future[Host] | None = None
         self._host: asyncio.Future[Host] | None = None
         """Done, with the host or the reason why there is none."""
@@ -209,6 +211,7 @@ class Rpc:
             self._answer_fault(msg_id, error)
             return
         self._initialized = True
+        self.trace.set(params.get("trace"))
         self._answer(msg_id, result)
 
     def _take_notification(self, method: str, message: Json) -> None:
@@ -268,6 +271,7 @@ class Rpc:
         msg_id: Id = message["id"]
         self._open.pop(msg_id, None)
         try:
+            self.trace.asked(message["method"], msg_id, message.get("params"))
             outcome = host.result().request(message["method"], message.get("params") or {})
             self._begin(msg_id, request, outcome)
         except Exception as error:
@@ -277,6 +281,7 @@ class Rpc:
         if host.exception() is not None:
             return
         try:
+            self.trace.told(message["method"], message.get("params"))
             host.result().notification(message["method"], message.get("params") or {})
         except Exception:
             logger.exception("The notification %.80s could not be handled", message["method"])
@@ -351,6 +356,7 @@ class Rpc:
             logger.exception("A result cannot be put into JSON")
             self._answer_error(msg_id, INTERNAL_ERROR, "The result could not be put into JSON.")
             return
+        self.trace.answered(msg_id, "Result", result)
         self._outbox.send(body)
 
     def _answer_fault(self, msg_id: Id, error: BaseException) -> None:
@@ -365,6 +371,7 @@ class Rpc:
         error: Json = {"code": code, "message": message}
         if data is not None:
             error["data"] = data
+        self.trace.answered(msg_id, "Error", error)
         self._send({"jsonrpc": "2.0", "id": msg_id, "error": error})
 
     def _send(self, message: Json) -> None:

@@ -25,6 +25,8 @@ __all__ = [
     "FOLLOW_UP",
     "INITIALIZE",
     "INITIALIZED",
+    "LOG_MESSAGE",
+    "LOG_TRACE",
     "MODELS",
     "NOTIFICATIONS",
     "PREVIEW",
@@ -44,6 +46,7 @@ __all__ = [
     "SESSION_NEW",
     "SET_MODEL",
     "SET_THINKING",
+    "SET_TRACE",
     "SHOW_DOCUMENT",
     "SHOW_MESSAGE",
     "SHOW_MESSAGE_REQUEST",
@@ -59,6 +62,8 @@ INITIALIZED = "initialized"
 SHUTDOWN = "shutdown"
 EXIT = "exit"
 CANCEL = "$/cancelRequest"
+SET_TRACE = "$/setTrace"
+LOG_TRACE = "$/logTrace"
 ENCODING = "agent/encoding"
 APPLY_EDIT = "workspace/applyEdit"
 CONFIGURATION = "workspace/configuration"
@@ -66,6 +71,7 @@ CONFIGURATION_CHANGED = "workspace/didChangeConfiguration"
 PROGRESS = "$/progress"
 PROGRESS_CREATE = "window/workDoneProgress/create"
 PROGRESS_CANCEL = "window/workDoneProgress/cancel"
+LOG_MESSAGE = "window/logMessage"
 SHOW_MESSAGE = "window/showMessage"
 SHOW_MESSAGE_REQUEST = "window/showMessageRequest"
 SHOW_DOCUMENT = "window/showDocument"
@@ -109,6 +115,7 @@ NOTIFICATIONS = frozenset(
         INITIALIZED,
         CONFIGURATION_CHANGED,
         PROGRESS_CANCEL,
+        SET_TRACE,
         DID_OPEN,
         DID_CHANGE,
         DID_SAVE,
