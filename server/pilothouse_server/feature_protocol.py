@@ -103,10 +103,11 @@ class FeatureProtocol(LanguageServerProtocol):
             model: type[Wire] = kind
             return lambda params: validated(model, params, name)
         if isinstance(kind, type) and attrs.has(cast("type[Any]", kind)):
-            return lambda params: self._structured(kind, params, name)
+            return lambda params: self.structured(kind, params, name)
         return lambda params: params
 
-    def _structured(self, kind: type[Any], params: Json, name: str) -> Any:
+    def structured(self, kind: type[Any], params: Json, name: str) -> Any:
+        """A value of lsprotocol. Raises a fault that names the method."""
         try:
             return self._converter.structure(params, kind)
         except _UNFIT:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from lsprotocol import types
 from pydantic import ValidationError
 from pygls.lsp.server import LanguageServer
 
@@ -29,6 +30,7 @@ from pilothouse_server.sessions.settings_sources import SettingsSources
 from pilothouse_server.sessions.undo_methods import register_undo_methods
 from pilothouse_server.transport.client_log import ClientLog
 from pilothouse_server.transport.rpc import Rpc
+from pilothouse_server.wire.faults import RequestFault
 
 __all__ = ["PilothouseServer"]
 
@@ -52,6 +54,7 @@ class PilothouseServer(LanguageServer):
             "pilothouse", __version__, protocol_cls=FeatureProtocol, converter_factory=converter
         )
         self.protocol.rpc = rpc
+        self._client = client
         self.editor = EditorSide(client)
         features = _features(client)
         sources = SettingsSources(client, environment, *user_settings)
@@ -84,6 +87,15 @@ class PilothouseServer(LanguageServer):
         errors = CommandErrors(rpc, client)
         register_command_methods(self, self._door, errors, self.protocol.command)
         register_commands(self, self._door, self.sessions)
+
+    @property
+    def client_capabilities(self) -> types.ClientCapabilities:
+        """As pygls has them; empty where they do not fit the protocol. Ours are asked by `Client.can`."""
+        try:
+            return self.protocol.structured(types.ClientCapabilities, self._client.capabilities, "initialize")
+        except RequestFault as error:
+            logger.warning("The client's capabilities are taken as empty: %s", error)
+            return types.ClientCapabilities()
 
     async def close(self, limit: float) -> None:
         await self.sessions.close(limit)

@@ -6,9 +6,10 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
+from pygls.protocol import default_converter
 
 from pilothouse_server.protocol.methods import METHODS
 from pilothouse_server.protocol.schema import json_schema
@@ -16,6 +17,8 @@ from pilothouse_server.server import PilothouseServer
 from pilothouse_server.wire import command_names
 from pilothouse_server.wire import method_names as names
 from support.idle_server import idle_server
+
+Json: TypeAlias = dict[str, Any]
 
 PAGE = Path(__file__).parents[2] / "docs" / "protocol.md"
 LIFE = {names.INITIALIZE, names.SHUTDOWN, names.EXIT, names.CANCEL}
@@ -49,6 +52,20 @@ async def test_the_schema_and_the_page_tell_of_every_method_of_ours(features: se
     assert ours == for_the_server
     assert ours <= set(schema["methods"])
     assert ours <= set(re.findall(r"^### (\S+)$", page, re.M))
+
+
+@pytest.mark.parametrize(
+    ("declared", "known"),
+    [
+        ({"workspace": {"configuration": True}}, {"workspace": {"configuration": True}}),
+        ({"workspace": {"configuration": "yes", "workspaceEdit": 7}}, {}),
+    ],
+)
+async def test_what_the_client_can_do_is_there_as_pygls_has_it(declared: Json, known: Json) -> None:
+    async with idle_server({"rootUri": "file:///", "capabilities": declared}) as server:
+        found = server.client_capabilities
+
+    assert default_converter().unstructure(found) == known
 
 
 async def test_every_command_that_editors_are_told_of_is_there(server: PilothouseServer) -> None:

@@ -12,7 +12,7 @@ from pilothouse_server.client.habits import habits_of
 from pilothouse_server.client.positions import Encoding
 from pilothouse_server.wire import command_names
 
-__all__ = ["Client", "answer", "introduce", "least"]
+__all__ = ["Client", "answer", "introduce"]
 
 PROTOCOL_VERSION = 1
 FEATURES = (
@@ -138,16 +138,6 @@ def _plain_door(client: Client) -> Json:
     return {
         "codeActionProvider": {"codeActionKinds": list(_ACTION_KINDS)} if literal else True,
         "executeCommandProvider": {"commands": list(command_names.ALL)},
-    }
-
-
-def least(params: Json) -> Json:
-    """The smallest `initialize` that agrees with what the client was answered."""
-    encoding = _encoding(_object(params.get("capabilities")))
-    return {
-        "processId": None,
-        "rootUri": None,
-        "capabilities": {"general": {"positionEncodings": [encoding]}},
     }
 
 
