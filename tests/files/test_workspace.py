@@ -123,17 +123,3 @@ def test_the_real_path_of_a_link_is_where_it_leads_also_when_nothing_is_there(tm
 def test_a_folder_with_a_longer_name_is_not_inside(tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
     assert not Workspace([tmp_path / "ws"]).contains(str(tmp_path / "ws2" / "a"))
-
-
-def test_a_path_is_given_back_below_its_folder_as_that_was_given(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to("real")
-    workspace = Workspace([tmp_path / "link", "/"])
-    paths = (tmp_path / "real", tmp_path / "real" / "a" / "b", tmp_path / "realm", Path("/"))
-
-    assert [workspace.as_given(str(path)) for path in paths] == [
-        str(tmp_path / "link"),
-        str(tmp_path / "link" / "a" / "b"),
-        str(tmp_path / "realm"),
-        "/",
-    ]

@@ -83,13 +83,6 @@ class Workspace:
     def contains(self, real_path: str) -> bool:
         return any(_below(real_path, folder) for folder in self.folders)
 
-    def as_given(self, path: str) -> str:
-        """The path below its folder as that was given, which may be a link. Does not look at the disk."""
-        for folder, given in self._given.items():
-            if _below(path, folder):
-                return _joined(given, os.path.relpath(path, folder))
-        return path
-
     def display(self, path: str) -> str:
         """How a path is shown to the model: short, and accepted back by `resolve` as printed."""
         if (uri := uri_for_path(path)) is not None:

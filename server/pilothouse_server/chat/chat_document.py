@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from pilothouse_agent.files.uris import path_to_uri
 from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_agent.kernel.ports import FilePort, FileText
 from pilothouse_agent.kernel.tooling import ToolError
@@ -42,13 +41,17 @@ class ChatDocument:
     A failure to write is no news to anybody who works: it is tried again without a word.
     """
 
-    def __init__(self, place: ChatPlace, files: FilePort, documents: Documents) -> None:
+    def __init__(
+        self, place: ChatPlace, files: FilePort, documents: Documents, uri_of: Callable[[str], str]
+    ) -> None:
+        """`uri_of` spells paths as the editor does."""
         self.path = place.path
         self.name = place.name
         """Within its folder."""
         self._place = place
         self._files = files
         self._documents = documents
+        self._uri_of = uri_of
         self._waiting: list[_Waiting] = []
         self._watchers = Listeners[Document]()
         self._writing: asyncio.Task[None] | None = None
@@ -57,9 +60,8 @@ class ChatDocument:
 
     @property
     def uri(self) -> str:
-        """As the editor spells it, where it is open."""
         document = self.document
-        return document.uri if document is not None else path_to_uri(self.path)
+        return document.uri if document is not None else self._uri_of(self.path)
 
     @property
     def document(self) -> Document | None:

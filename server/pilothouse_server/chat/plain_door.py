@@ -196,7 +196,8 @@ class PlainDoor:
 
     async def _claim(self, folder: str) -> Chat:
         place = await asyncio.to_thread(claim, folder)
-        document = ChatDocument(place, self._sessions.files.quiet(), self._editor.documents)
+        files, editor = self._sessions.files.quiet(), self._editor
+        document = ChatDocument(place, files, editor.documents, editor.uris.of)
         chat = self._chat = Chat(document, self._sessions, self._sessions.chat_memory(place.key))
         if self._client.can("window", "showDocument", "support"):
             following = self._following = ChatFollowing(

@@ -50,6 +50,8 @@ class Client:
     folders: tuple[str, ...] = ()
     """Absolute paths of the workspace folders, or the server's own folder when none is named; none when that
     is gone, or when those that are named are not of this machine."""
+    folder_uris: tuple[str, ...] = ()
+    """As the client spells them; none for one that it gave as a path."""
     process_id: int | None = None
     encoding: Encoding = "utf-16"
     """Of positions, as negotiated."""
@@ -105,12 +107,14 @@ def introduce(params: Json) -> Client:
     options = _object(params.get("initializationOptions"))
     experimental = _object(capabilities.get("experimental"))
     process_id = params.get("processId")
+    folders, folder_uris = _folders(params)
     return Client(
         name=str(_object(params.get("clientInfo")).get("name") or ""),
         wants_events=any(side.get("pilothouse") is not None for side in (options, experimental)),
         declared={**_object(experimental.get("pilothouse")), **_object(options.get("pilothouse"))},
         capabilities=capabilities,
-        folders=_folders(params),
+        folders=folders,
+        folder_uris=folder_uris,
         process_id=process_id if type(process_id) is int and process_id > 0 else None,
         encoding=_encoding(capabilities),
     )
@@ -149,20 +153,21 @@ def _encoding(capabilities: Json) -> Encoding:
     return known[0] if known else "utf-16"
 
 
-def _folders(params: Json) -> tuple[str, ...]:
+def _folders(params: Json) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Their paths and their URIs."""
     listed = params.get("workspaceFolders")
     folders = cast("list[Any]", listed) if isinstance(listed, list) else []
     uris = [_object(folder).get("uri") for folder in folders]
     root_uri, root_path = params.get("rootUri"), params.get("rootPath")
     for candidates in (uris, [root_uri]):
-        paths = [path_of(uri) for uri in candidates if isinstance(uri, str)]
-        found = tuple(path for path in paths if path is not None)
+        paths = {uri: path_of(uri) for uri in candidates if isinstance(uri, str)}
+        found = {uri: path for uri, path in paths.items() if path is not None}
         if found:
-            return found
+            return tuple(found.values()), tuple(found)
     if isinstance(root_path, str) and os.path.isabs(root_path):
-        return (root_path,)
+        return (root_path,), ()
     named = any(isinstance(each, str) and each for each in (*uris, root_uri, root_path))
-    return () if named else _own_folder()
+    return () if named else _own_folder(), ()
 
 
 def _own_folder() -> tuple[str, ...]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from pilothouse_agent.files.uris import path_to_uri
 from pilothouse_agent.files.workspace import Workspace
 from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_agent.kernel.hooks import FinishedCall, ResultPatch
 from pilothouse_agent.kernel.messages import TextBlock, ToolCall
 from pilothouse_agent.kernel.tooling import ToolError
 from pilothouse_agent.tools.files.diagnostics import Diagnostic, Severity, listed
-from pilothouse_server.documents.documents import Documents
 from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
 from pilothouse_server.wire import method_names as names
 
@@ -30,16 +28,15 @@ _SEVERITIES: Mapping[object, Severity] = {1: "error", 2: "warning", 3: "informat
 class ClientDiagnostics:
     """Implements `DiagnosticSource` over `editor/diagnostics`."""
 
-    def __init__(self, rpc: Rpc, documents: Documents) -> None:
+    def __init__(self, rpc: Rpc, uri_of: Callable[[str], str]) -> None:
+        """`uri_of` spells paths as the client does."""
         self._rpc = rpc
-        self._documents = documents
+        self._uri_of = uri_of
 
     async def of(self, path: str, *, limit: float = _LIMIT) -> tuple[Diagnostic, ...]:
         """`limit` is in seconds."""
-        open_as = self._documents.of_path(path)
-        uri = open_as[0].uri if open_as else path_to_uri(path)
         try:
-            answer = await self._rpc.request(names.DIAGNOSTICS, {"uri": uri}, limit=limit)
+            answer = await self._rpc.request(names.DIAGNOSTICS, {"uri": self._uri_of(path)}, limit=limit)
         except RequestFault as error:
             raise ToolError(f"The editor refused to tell its diagnostics: {error}") from None
         except TimeoutError:

@@ -41,7 +41,7 @@ def register_document_methods(server: LanguageServer, editor: EditorSide) -> Non
 
     @server.feature(names.FOLDERS_CHANGED)
     def folders_changed(params: Json) -> None:
-        editor.folders.did_change(params)
+        editor.did_change_folders(params)
 
     @server.feature(names.WATCHED_FILES_CHANGED)
     def files_changed(params: Json) -> None:

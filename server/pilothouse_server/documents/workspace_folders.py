@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pilothouse_server.client.document_uris import path_of
 from pilothouse_server.documents.listeners import Listeners
 
-__all__ = ["FoldersChange", "WorkspaceFolders"]
+__all__ = ["FoldersChange", "WorkspaceFolders", "folder_uris"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +42,21 @@ class WorkspaceFolders:
         return self._listeners.add(listener)
 
     def did_change(self, params: Mapping[str, Any]) -> None:
-        removed, added = _folders(params, "removed"), _folders(params, "added")
+        removed, added = _paths(params, "removed"), _paths(params, "added")
         stay = [path for path in self._paths if path not in removed]
         self._paths = tuple(dict.fromkeys([*stay, *added]))
         gone = tuple(path for path in removed if path not in added)
         self._listeners.tell(FoldersChange(gone, tuple(dict.fromkeys(added))))
 
 
-def _folders(params: Mapping[str, Any], name: str) -> list[str]:
+def folder_uris(params: Mapping[str, Any], name: Literal["removed", "added"]) -> list[str]:
+    """As the client spells them in its message of a change."""
     event = params.get("event")
     listed = cast("Mapping[str, Any]", event).get(name) if isinstance(event, dict) else None
     folders = cast("list[Any]", listed) if isinstance(listed, list) else []
     uris = [cast("Mapping[str, Any]", each).get("uri") for each in folders if isinstance(each, dict)]
-    paths = [path_of(uri) for uri in uris if isinstance(uri, str)]
-    return [path for path in paths if path is not None]
+    return [uri for uri in uris if isinstance(uri, str)]
+
+
+def _paths(params: Mapping[str, Any], name: Literal["removed", "added"]) -> list[str]:
+    return [path for uri in folder_uris(params, name) if (path := path_of(uri)) is not None]

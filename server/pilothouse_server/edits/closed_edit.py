@@ -18,18 +18,16 @@ __all__ = ["closed_edit", "is_on_disk", "plain", "puts_text"]
 Json: TypeAlias = dict[str, Any]
 
 
-def closed_edit(change: FileChange, encoding: Encoding, named: Callable[[str], str] = str) -> Json:
+def closed_edit(change: FileChange, encoding: Encoding, uri_of: Callable[[str], str] = path_to_uri) -> Json:
     """One file's edit. Nothing is ever to be overwritten or ignored by it. May take a while.
 
-    `named` gives a path as the editor has it. New text has LF: any editor makes of it what the file has, and
+    `uri_of` spells paths as the editor does. New text has LF: any editor makes of it what the file has, and
     the places are the same.
     """
-    uri = path_to_uri(named(change.path))
+    uri = uri_of(change.path)
     match change.kind:
         case "rename":
-            steps: list[Json] = [
-                {"kind": "rename", "oldUri": path_to_uri(named(change.source or "")), "newUri": uri}
-            ]
+            steps: list[Json] = [{"kind": "rename", "oldUri": uri_of(change.source or ""), "newUri": uri}]
         case "delete":
             steps = [{"kind": "delete", "uri": uri}]
         case "create":

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from pilothouse_agent.files.closed_files import Intended
 from pilothouse_agent.files.in_flight import outlast
 from pilothouse_agent.files.same_text import same_but_last_end, same_text
+from pilothouse_agent.files.uris import path_to_uri
 from pilothouse_agent.kernel.events import FileChangeKind
 from pilothouse_agent.kernel.ports import FileChange, WriteScope
 from pilothouse_agent.kernel.tooling import ToolError
@@ -62,16 +63,16 @@ class EditorClosedFiles:
         *,
         route: Callable[[], Route],
         display: Callable[[str], str] = str,
-        named: Callable[[str], str] = str,
+        uri_of: Callable[[str], str] = path_to_uri,
         limits: Limits | None = None,
     ) -> None:
-        """`route` is asked before each change; `named` gives a real path as the editor has it."""
+        """`route` is asked before each change; `uri_of` spells paths as the editor does."""
         self._rpc = rpc
         self._documents = documents
         self._kinds = kinds
         self._route = route
         self._show = display
-        self._named = named
+        self._uri_of = uri_of
         self._limits = limits or Limits()
 
     def takes(self, kind: FileChangeKind) -> bool:
@@ -80,7 +81,7 @@ class EditorClosedFiles:
     async def make(self, intended: Intended, scope: WriteScope) -> FileChange | None:
         change = intended.change
         words = await asyncio.to_thread(_Words, change, self._show)
-        edit = await asyncio.to_thread(closed_edit, change, self._documents.encoding, self._named)
+        edit = await asyncio.to_thread(closed_edit, change, self._documents.encoding, self._uri_of)
         if not await self._is_untouched(intended):
             return None
         with scope.committing():

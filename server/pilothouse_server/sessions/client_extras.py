@@ -32,12 +32,15 @@ class ClientExtras:
         self,
         rpc: Rpc,
         documents: Documents,
+        uri_of: Callable[[str], str],
         *,
         features: ClientFeatures,
         dialogs: Dialogs,
     ) -> None:
+        """`uri_of` spells paths as the client does."""
         self._rpc = rpc
         self._documents = documents
+        self._uri_of = uri_of
         self._features = features
         self._dialogs = dialogs
 
@@ -45,7 +48,7 @@ class ClientExtras:
     def _diagnostics(self) -> ClientDiagnostics:
         from pilothouse_server.documents.diagnostics import ClientDiagnostics
 
-        return ClientDiagnostics(self._rpc, self._documents)
+        return ClientDiagnostics(self._rpc, self._uri_of)
 
     def of_session(self, session_id: str, workspace: Workspace, *, tell: Callable[[str], object]) -> Extras:
         """`tell` is for what the user must know. Blocks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from time import time
 from typing import Any, TypeAlias
@@ -10,12 +11,15 @@ from typing import Any, TypeAlias
 from pilothouse_agent.kernel.events import (
     Event,
     FileChanged,
+    Location,
     MessageEnd,
     MessageUpdate,
     Notice,
     ToolExecutionEnd,
+    ToolExecutionStart,
     ToolExecutionUpdate,
 )
+from pilothouse_agent.kernel.foreign_documents import uri_for_path
 from pilothouse_server.documents.client_uris import ClientUris
 from pilothouse_server.protocol.events import event_to_wire
 from pilothouse_server.protocol.kernel_values import clock_time
@@ -94,14 +98,28 @@ class EventStream:
             "epoch": self.epoch,
             "seq": seq,
             "time": time,
-            **event_to_wire(event),
-            **(self._spelled(event) if isinstance(event, FileChanged) else {}),
+            **self._to_wire(event),
         }
 
-    def _spelled(self, event: FileChanged) -> dict[str, str]:
-        if self._uris is None:
-            return {}
-        return {"path": self._uris.named(event.path), "uri": self._uris.of(event.path)}
+    def _to_wire(self, event: Event) -> dict[str, Any]:
+        """With paths as the client spells them."""
+        match event:
+            case FileChanged() if self._uris is not None:
+                spelled = {"path": self._uris.named(event.path), "uri": self._uris.of(event.path)}
+                return event_to_wire(event) | spelled
+            case ToolExecutionStart() | ToolExecutionEnd() if event.locations:
+                return event_to_wire(replace(event, locations=tuple(self._spelled(event.locations))))
+            case _:
+                return event_to_wire(event)
+
+    def _spelled(self, locations: Sequence[Location]) -> Iterator[Location]:
+        """Those that are files."""
+        named = self._uris.named if self._uris is not None else str
+        return (
+            replace(location, path=named(location.path))
+            for location in locations
+            if uri_for_path(location.path) is None
+        )
 
     def _keep(self, event: Event, body: bytes) -> None:
         match event:

@@ -32,8 +32,9 @@ class SessionFiles:
         profile: ClientProfile,
         features: ClientFeatures,
         settings: Callable[[], Settings],
+        uri_of: Callable[[str], str],
     ) -> None:
-        """`settings` is asked before each change."""
+        """`settings` is asked before each change; `uri_of` spells paths as the client does."""
         self.queue = WriteQueue()
         self._rpc = rpc
         self._documents = documents
@@ -41,6 +42,7 @@ class SessionFiles:
         self._can_reload = features.reload
         self._closed_kinds = kinds_taken(profile, features)
         self._settings = settings
+        self._uri_of = uri_of
 
     @property
     def miss_their_setting(self) -> bool:
@@ -57,7 +59,7 @@ class SessionFiles:
             self._closed_kinds,
             route=lambda: self._settings().edits_closed_files,
             display=workspace.display,
-            named=workspace.as_given,
+            uri_of=self._uri_of,
         )
         return EditorFiles(
             self._rpc,

@@ -26,7 +26,6 @@ from pilothouse_server.client.clients import profile_of
 from pilothouse_server.client.document_uris import path_of
 from pilothouse_server.client.habits import habits_of
 from pilothouse_server.client.handshake import Client
-from pilothouse_server.documents.client_uris import ClientUris
 from pilothouse_server.documents.editor_side import EditorSide
 from pilothouse_server.documents.workspace_folders import FoldersChange
 from pilothouse_server.edits.closed_files import NOT_DECLARED
@@ -97,8 +96,9 @@ class Sessions:
             profile=self._profile,
             features=features,
             settings=lambda: self.settings,
+            uri_of=editor.uris.of,
         )
-        self.uris = ClientUris(editor.documents)
+        self.uris = editor.uris
         self._dialogs = Dialogs(
             rpc,
             editor.quiet,
@@ -110,6 +110,7 @@ class Sessions:
         self._extras = ClientExtras(
             rpc,
             editor.documents,
+            editor.uris.of,
             features=features,
             dialogs=self._dialogs,
         )
@@ -330,6 +331,9 @@ class Sessions:
     def _places(self, cwd: str | None, folders: Sequence[str]) -> tuple[str, ...]:
         """The session's folders: those asked for, else the workspace's."""
         open_folders = self._editor.folders.paths
+        for said in (cwd, *folders):
+            if said is not None and said.startswith("file:"):
+                self.uris.hear(said)
         more = [_folder(folder, f"folders.{index}") for index, folder in enumerate(folders)]
         if cwd is not None:
             return (_folder(cwd, "cwd"), *more)
