@@ -30,6 +30,16 @@ async def test_a_move_tells_both_names(tools: FileTools, folder: Path) -> None:
     assert ((folder / "a").exists(), (folder / "sub" / "b").read_text()) == (False, "1\n2\n")
 
 
+@pytest.mark.covers("R235")
+async def test_a_name_changes_only_its_case_where_that_makes_another_name(
+    tools: FileTools, folder: Path
+) -> None:
+    (folder / "a.py").write_text("x\n")
+    moved = await tools.call("move_file", path="a.py", new_path="A.py")
+
+    assert (moved, [file.name for file in folder.iterdir()]) == ("Moved a.py to A.py.", ["A.py"])
+
+
 @pytest.mark.covers("R023")
 @pytest.mark.parametrize("target", ["a", "./a", "link", "sub/../a"])
 async def test_a_file_edited_and_moved_onto_itself_is_there_with_its_new_content(

@@ -338,8 +338,7 @@ class Sessions:
         if cwd is not None:
             return (_folder(cwd, "cwd"), *more)
         if not open_folders:
-            gone = "no folder is open, and the one the server was started in is gone; say where to work"
-            raise invalid("cwd", gone)
+            raise invalid("cwd", _nowhere())
         return (*open_folders[:1], *(more or open_folders[1:]))
 
     def _approver(self, session_id: str, *, by_commands: bool) -> Approver | None:
@@ -371,3 +370,12 @@ def _folder(place: str, field: str) -> str:
     if not Path(path).is_absolute() or not Path(path).is_dir():
         raise invalid(field, f"{place!r} is not an absolute path or a file URI of a folder that exists")
     return path
+
+
+def _nowhere() -> str:
+    """Why there is no folder to work in. Looks at the disk."""
+    try:
+        os.getcwd()
+    except OSError:
+        return "no folder is open, and the one the server was started in is gone; say where to work"
+    return "no folder that is open is on this machine; say where to work"
