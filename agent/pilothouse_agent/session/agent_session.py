@@ -66,9 +66,11 @@ class AgentSession:
         undo: Undo | None = None,
         use_mode: Callable[[ApprovalMode], None] = lambda mode: None,
         folders: OpenFolders | None = None,
+        use_settings: Callable[[Settings], None] = lambda settings: None,
     ) -> None:
         """`release` gives back what the session holds (child processes, connections); `undo` is
-        `files.rewind.rewind` for its files; `use_mode` is told the mode of each run before it begins."""
+        `files.rewind.rewind` for its files; `use_mode` is told the mode of each run before it begins, and
+        `use_settings` the settings where they have changed."""
         self.id = session_id
         self.agent = agent
         self.cwd = cwd
@@ -76,6 +78,9 @@ class AgentSession:
         self.closed = False
         self._release = release
         self._use_mode = use_mode
+        self._use_settings = use_settings
+        self._changed: Settings | None = None
+        """Settings that no run has begun with yet."""
         self.folders = folders
         self._undo = undo
         self._no_undo = asyncio.Event()
@@ -143,6 +148,7 @@ class AgentSession:
 
     def configure(self, settings: Settings) -> None:
         """Take changed settings from the next run on."""
+        self._changed = settings
         self.agent.configure(settings.for_runs(), settings.for_retries())
         self.agent.set_queue_mode("steering", settings.queue_steering)
         self.agent.set_queue_mode("followUp", settings.queue_follow_up)
@@ -224,6 +230,9 @@ class AgentSession:
 
     def _start(self, coming: ComingRun) -> Run:
         self._give(coming.note)
+        if (changed := self._changed) is not None:
+            self._changed = None
+            self._use_settings(changed)
         self._use_mode(coming.mode or self.mode)
         return self.agent.prompt(
             *coming.items, prompt_id=coming.prompt_id, run_id=coming.run_id, choices=coming.choices

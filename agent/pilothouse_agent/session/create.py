@@ -117,26 +117,29 @@ def create_session(
     judging = partial(_judging, settings, workspace, str(output), added)
     permissions, complaints = judging(trusted=options.trusted)
     permissions.mode = options.mode
-    limits = OutputLimits(settings.tools_output_lines, settings.tools_output_bytes)
-    bash = BashTool(
-        shell,
-        background,
-        output,
-        timeout=settings.tools_bash_timeout,
-        limits=limits,
-        read_only=_is_read_only,
-        before=extra.before_command,
-    )
-    tools = ToolRegistry(
-        [
-            *_file_tools(workspace, files, limits, lambda: provider.limits(agent.state.model).images),
-            *_search_tools(workspace, environment, permissions.protected_globs, limits, held),
-            bash,
-            TodoWriteTool(todos),
-            CompleteStepTool(todos),
-            *extra.tools,
-        ]
-    )
+
+    def tools_for(settings: Settings) -> ToolRegistry:
+        limits = OutputLimits(settings.tools_output_lines, settings.tools_output_bytes)
+        bash = BashTool(
+            shell,
+            background,
+            output,
+            timeout=settings.tools_bash_timeout,
+            limits=limits,
+            read_only=_is_read_only,
+            before=extra.before_command,
+        )
+        return ToolRegistry(
+            [
+                *_file_tools(workspace, files, limits, lambda: provider.limits(agent.state.model).images),
+                *_search_tools(workspace, environment, permissions.protected_globs, limits, held),
+                bash,
+                TodoWriteTool(todos),
+                CompleteStepTool(todos),
+                *extra.tools,
+            ]
+        )
+
     parts = AgentParts(
         provider,
         session_id=options.session_id,
@@ -150,12 +153,17 @@ def create_session(
         hooks=extra.hooks,
         settings=settings.for_runs(),
     )
-    agent = _agent(parts, tools, options, workspace)
+    agent = _agent(parts, tools_for(settings), options, workspace)
     recorder.run_id = lambda: agent.run_id
     recorder.complain = lambda text: agent.notify(Notice("warning", text, "undo"))
 
     def use_mode(mode: ApprovalMode) -> None:
         permissions.mode = mode
+
+    def use_settings(settings: Settings) -> None:
+        judging = partial(_judging, settings, workspace, str(output), added)
+        folders.judge_by(lambda trusted: judging(trusted=trusted)[0])
+        agent.set_tools(tools_for(settings))
 
     async def release() -> None:
         if extra.close is not None:
@@ -163,6 +171,15 @@ def create_session(
         await asyncio.gather(background.close(), shell.close())
         await asyncio.to_thread(shutil.rmtree, output, ignore_errors=True)
 
+    folders = OpenFolders(
+        workspace,
+        permissions,
+        encodings,
+        agent,
+        judging=lambda trusted: judging(trusted=trusted)[0],
+        prompt=partial(_prompt, workspace, settings),
+        trusted=options.trusted,
+    )
     session = AgentSession(
         options.session_id,
         agent,
@@ -171,15 +188,8 @@ def create_session(
         release=release,
         undo=partial(rewind, files, journal),
         use_mode=use_mode,
-        folders=OpenFolders(
-            workspace,
-            permissions,
-            encodings,
-            agent,
-            judging=lambda trusted: judging(trusted=trusted)[0],
-            prompt=partial(_prompt, workspace, settings),
-            trusted=options.trusted,
-        ),
+        folders=folders,
+        use_settings=use_settings,
     )
     return session, complaints
 

@@ -49,6 +49,11 @@ class OpenFolders:
         """Folders have come that are not known well enough yet."""
         return self._moving is not None and not self._moving.done()
 
+    def judge_by(self, judging: Callable[[bool], Pipeline]) -> None:
+        """From now on."""
+        self._judging = judging
+        self._take()
+
     async def settled(self) -> None:
         """For a bounded time."""
         if self._moving is not None:

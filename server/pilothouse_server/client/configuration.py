@@ -67,10 +67,15 @@ class Configuration:
 
     async def changed(self, params: Json) -> None:
         """The client says that its settings have changed, with or without them."""
+        await self.pull(self.push(params))
+
+    def push(self, params: Json) -> Json | None:
+        """Take the settings that the client has sent along; None: it has sent none."""
         pushed = _object(params.get("settings")).get(_SECTION)
-        if pushed is not None:
-            self.values = _object(pushed)
-        await self.pull(None if pushed is None else _object(pushed))
+        if pushed is None:
+            return None
+        self.values = _object(pushed)
+        return self.values
 
 
 def _object(value: Any) -> Json:

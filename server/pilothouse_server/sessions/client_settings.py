@@ -37,7 +37,10 @@ class ClientSettings:
         return self._in_background(self._take({}))
 
     def change(self, params: Json) -> None:
-        """The client says that they have changed, with or without them."""
+        """The client says that they have changed, with or without them; those that it gives count at once,
+        also for what it says next."""
+        if self._configuration.push(params) is not None:
+            self._apply()
         self._in_background(self._take(params))
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -48,6 +51,9 @@ class ClientSettings:
 
     async def _take(self, params: Json) -> None:
         await self._configuration.changed(params)
+        self._apply()
+
+    def _apply(self) -> None:
         self._sessions.configure(*self._sources.read(self._configuration.values))
         self._tell()
 
