@@ -30,6 +30,7 @@ from pilothouse_agent.kernel.messages import (
     CustomMessage,
     Message,
     ModelMessage,
+    TextBlock,
     ThinkingBlock,
     ToolCall,
     UserBlock,
@@ -334,12 +335,15 @@ async def test_what_a_hook_does_to_hidden_thoughts_stays_out_of_the_transcript()
             part.data["id"] = "changed"
         return messages
 
-    thought = AssistantMessage("m1", (ThinkingBlock("Hm", data={"id": "as it was"}),), NOW, "m", "stop")
+    content = (ThinkingBlock("Hm", data={"id": "as it was"}), TextBlock("Hello."))
+    thought = AssistantMessage("m1", content, NOW, "m", "stop")
     b = bench(says("ok"), hooks=Hooks(transform_context=(change,)), messages=[thought])
 
     await b.run("Hi")
 
-    assert b.agent.state.messages[0].content == (ThinkingBlock("Hm", data={"id": "as it was"}),)
+    sent, stored = b.model.requests[0].messages[0], b.agent.state.messages[0]
+    assert sent.content == (ThinkingBlock("Hm", data={"id": "changed"}), TextBlock("Hello."))
+    assert stored.content == (ThinkingBlock("Hm", data={"id": "as it was"}), TextBlock("Hello."))
 
 
 @pytest.mark.covers("R220", "R222")
