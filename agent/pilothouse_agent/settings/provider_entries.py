@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
@@ -15,6 +16,10 @@ __all__ = ["with_entries", "without_exposed_keys", "without_keys"]
 
 _OTHERS_READ = stat.S_IRWXG | stat.S_IRWXO
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_ONLY_THE_USERS = {
+    "key": ": a key may stand in your own config.toml only; name a variable that holds it. It is ignored.",
+    "keyCommand": ": it may stand in your own config.toml only. It is ignored.",
+}
 
 
 def with_entries(far: JsonObject, near: JsonObject) -> JsonObject:
@@ -28,11 +33,7 @@ def with_entries(far: JsonObject, near: JsonObject) -> JsonObject:
 
 def without_keys(providers: JsonObject, layer: Layer) -> tuple[JsonObject, list[str]]:
     """The entries without what only the user's own file may hold, and a sentence for each such thing."""
-    if layer is Layer.USER:
-        return providers, []
-    problems: list[str] = []
-    entries = {name: _without(entry, name, problems) for name, entry in providers.items()}
-    return entries, problems
+    return (providers, []) if layer is Layer.USER else _without(providers, _ONLY_THE_USERS)
 
 
 def without_exposed_keys(path: Path, values: JsonObject) -> tuple[JsonObject, list[str]]:
@@ -44,43 +45,30 @@ def without_exposed_keys(path: Path, values: JsonObject) -> tuple[JsonObject, li
         mode = path.stat().st_mode
     except OSError:
         return values, []
+    exposed = {"key": ("read", mode & _OTHERS_READ), "keyCommand": ("changed", mode & _OTHERS_WRITE)}
     refused = {
-        **({"key": "read"} if mode & _OTHERS_READ else {}),
-        **({"keyCommand": "changed"} if mode & _OTHERS_WRITE else {}),
+        field: f" is ignored, because {path} can be {doing} by other users. Make it yours alone: chmod 600."
+        for field, (doing, by_others) in exposed.items()
+        if by_others
     }
-    problems: list[str] = []
-    entries = {name: _unexposed(entry, name, refused, path, problems) for name, entry in providers.items()}
+    entries, problems = _without(providers, refused)
     return {**values, "providers": entries}, problems
 
 
-def _without(entry: JsonValue, name: str, problems: list[str]) -> JsonValue:
-    if not isinstance(entry, dict):
-        return entry
-    kept = dict(entry)
-    if _holds_key(entry):
-        del kept["key"]
-        said = "a key may stand in your own config.toml only; name a variable that holds it. It is ignored."
-        problems.append(f"providers.{name}.key: {said}")
-    if kept.pop("keyCommand", None) is not None:
-        said = "it may stand in your own config.toml only. It is ignored."
-        problems.append(f"providers.{name}.keyCommand: {said}")
-    return kept
+def _without(providers: JsonObject, refused: Mapping[str, str]) -> tuple[JsonObject, list[str]]:
+    """The entries without the secrets in these fields. For each field, how the sentence goes on."""
+    kept: JsonObject = {}
+    problems: list[str] = []
+    for name, entry in providers.items():
+        kept[name] = entry
+        if not isinstance(entry, dict):
+            continue
+        secrets = [field for field in refused if _is_secret(field, entry.get(field))]
+        problems += [f"providers.{name}.{field}{refused[field]}" for field in secrets]
+        kept[name] = {field: value for field, value in entry.items() if field not in secrets}
+    return kept, problems
 
 
-def _unexposed(
-    entry: JsonValue, name: str, refused: dict[str, str], path: Path, problems: list[str]
-) -> JsonValue:
-    if not isinstance(entry, dict):
-        return entry
-    kept = dict(entry)
-    for field, doing in refused.items():
-        if field in kept and (field != "key" or _holds_key(kept)):
-            del kept[field]
-            text = f"providers.{name}.{field} is ignored, because {path} can be {doing} by other users."
-            problems.append(f"{text} Make it yours alone: chmod 600.")
-    return kept
-
-
-def _holds_key(entry: JsonObject) -> bool:
-    key = entry.get("key")
-    return key is not None and not (isinstance(key, str) and is_variable(key.strip()))
+def _is_secret(field: str, value: JsonValue) -> bool:
+    names_variable = field == "key" and isinstance(value, str) and is_variable(value.strip())
+    return value is not None and not names_variable
