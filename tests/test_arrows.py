@@ -33,8 +33,9 @@ AGENT = {
     "tools.files": "kernel files tools tools.shell",
     "tools.search": "kernel files tools tools.shell tools.files",
     "settings": "kernel files permissions models models.choosing",
-    "session": "kernel files files.undo permissions settings tools tools.shell tools.planning tools.files "
-    "tools.search",
+    "session.log": "kernel",
+    "session": "kernel session.log files files.undo permissions settings tools tools.shell tools.planning "
+    "tools.files tools.search",
 }
 """What each room of the agent knows besides itself. A room means its own files, not its inner rooms."""
 

@@ -19,6 +19,8 @@ commands:
   schema  print the JSON Schema of the protocol; --out DIR writes it with its page, --docs prints the page,
           --settings [--docs] the same of the settings
   doctor  say what is there and what is missing; --json for programs
+  sessions
+          list, show, grep, export and delete the sessions that are kept; pilothouse sessions --help says more
   demo    watch the agent fix a sample project; needs no key and no network
 
 options:
@@ -53,6 +55,8 @@ def _command(arguments: list[str]) -> int:
             from pilothouse_server.protocol.schema import write_schema
 
             return write_schema(rest)
+        case ["sessions", *rest]:
+            return _sessions(rest)
         case ["doctor", *rest]:
             from pilothouse_cli.doctor import examine
 
@@ -97,6 +101,15 @@ def _demo(arguments: list[str]) -> int:
     from pilothouse_cli.demo.command import run_demo
 
     return run_demo()
+
+
+def _sessions(arguments: list[str]) -> int:
+    from pilothouse_cli.sessions import sessions
+
+    try:
+        return sessions(arguments)
+    except SystemExit as ending:
+        return ending.code if isinstance(ending.code, int) else _USAGE
 
 
 def _version() -> int:

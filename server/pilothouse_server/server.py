@@ -22,6 +22,7 @@ from pilothouse_server.protocol.models import ClientFeatures
 from pilothouse_server.sessions.approval_methods import register_approval_methods
 from pilothouse_server.sessions.client_methods import register_client_methods
 from pilothouse_server.sessions.client_settings import ClientSettings
+from pilothouse_server.sessions.kept_methods import register_kept_methods
 from pilothouse_server.sessions.model_methods import register_model_methods
 from pilothouse_server.sessions.run_methods import register_run_methods
 from pilothouse_server.sessions.session_methods import register_session_methods
@@ -80,6 +81,7 @@ class PilothouseServer(LanguageServer):
         register_client_methods(self, rpc, self._settings, self.editor, self.sessions)
         register_document_methods(self, self.editor)
         register_session_methods(self, self.sessions)
+        register_kept_methods(self, self.sessions)
         register_run_methods(self, self.sessions)
         register_approval_methods(self, self.sessions)
         register_model_methods(self, self.sessions)

@@ -44,7 +44,6 @@ def test_help_is_no_error(arguments: list[str], capsys: pytest.CaptureFixture[st
         (["run", "a", "--set", "x"], "x: expected KEY=VALUE, for example run.maxTurns=5."),
         (["run", "a", "--set", "=1"], "there is no such setting"),
         (["run", "a", "--cwd", "/no/such"], "'/no/such' is not a folder"),
-        (["run", "a", "--session", "s1"], "sessions are not kept"),
     ],
 )
 def test_wrong_usage_is_said_on_standard_error_with_exit_code_2(

@@ -147,7 +147,13 @@ def test_every_message_of_a_session_fits(client: RawClient, tmp_path: Path) -> N
     r.ask("agent/answer", approvalId="none", optionId="allow")
     r.ask("agent/preview", approvalId="none")
     r.ask("session/rewind", sessionId=session, runId=first["runId"], merge=True)
+    r.ask("session/rename", sessionId=session, title="Schema")
     r.ask("session/close", sessionId=session)
+    fork = r.ask("session/fork", sessionId=session)["result"]["sessionId"]
+    r.ask("session/list", cwd=str(tmp_path), query="schema", limit=1)
+    r.ask("session/load", **{"sessionId": fork, "continue": True})
+    r.ask("session/export", sessionId=fork, format="markdown")
+    r.ask("session/delete", sessionId=fork)
     r.ask("agent/state", sessionId=session)
 
     assert list(r.misfits()) == []

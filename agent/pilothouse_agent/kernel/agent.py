@@ -206,9 +206,9 @@ class Agent:
         self._bus.post(MessageEnd(message))
         return message
 
-    def notify(self, notice: Notice) -> None:
-        """Publish a notice of the application, in order with everything else."""
-        self._bus.post(notice)
+    def notify(self, news: Notice | SessionUpdate) -> None:
+        """Publish what the application has to tell, in order with everything else."""
+        self._bus.post(news)
 
     def load(self, messages: Iterable[Message]) -> None:
         """Replace the conversation (A7). Raises `AgentBusy` during a run."""

@@ -18,6 +18,7 @@ from pilothouse_agent.kernel.parts import RunChoices, random_id
 from pilothouse_agent.kernel.run import Run, RunResult
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.coming_run import ComingRun
+from pilothouse_agent.session.keeping import Keeping
 from pilothouse_agent.session.open_folders import OpenFolders
 from pilothouse_agent.settings.settings import Settings
 
@@ -67,6 +68,7 @@ class AgentSession:
         use_mode: Callable[[ApprovalMode], None] = lambda mode: None,
         folders: OpenFolders | None = None,
         use_settings: Callable[[Settings], None] = lambda settings: None,
+        keeping: Keeping | None = None,
     ) -> None:
         """`release` gives back what the session holds (child processes, connections); `undo` is
         `files.rewind.rewind` for its files; `use_mode` is told the mode of each run before it begins, and
@@ -82,6 +84,8 @@ class AgentSession:
         self._changed: Settings | None = None
         """Settings that no run has begun with yet."""
         self.folders = folders
+        self.keeping = keeping
+        """The log that it is kept in, if any."""
         self._undo = undo
         self._no_undo = asyncio.Event()
         self._no_undo.set()

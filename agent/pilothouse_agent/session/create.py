@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import shutil
 import tempfile
@@ -23,14 +24,18 @@ from pilothouse_agent.kernel.agent import Agent
 from pilothouse_agent.kernel.clock import SystemClock
 from pilothouse_agent.kernel.compaction import DropOldestTurns
 from pilothouse_agent.kernel.events import Notice
+from pilothouse_agent.kernel.messages import Message
 from pilothouse_agent.kernel.parts import AgentParts, random_id
 from pilothouse_agent.kernel.ports import Approver, FilePort, ModelProvider, NewsSource, Tool
-from pilothouse_agent.kernel.request import ImageLimits
+from pilothouse_agent.kernel.request import ImageLimits, ThinkingLevel
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.permission_config import pipeline_from
 from pilothouse_agent.permissions.pipeline import Pipeline
 from pilothouse_agent.session.agent_session import AgentSession
 from pilothouse_agent.session.extras import Extras
+from pilothouse_agent.session.keeping import Keeping
+from pilothouse_agent.session.log.kept import KeptLog
+from pilothouse_agent.session.log.restore import Restored
 from pilothouse_agent.session.open_folders import OpenFolders
 from pilothouse_agent.session.prompt import Environment, PromptMaker
 from pilothouse_agent.session.recording import RunRecorder
@@ -57,6 +62,11 @@ from pilothouse_agent.tools.shell.running import Shell
 
 __all__ = ["SessionOptions", "create_session"]
 
+logger = logging.getLogger(__name__)
+
+_LAST_LINES = 1.0
+"""Seconds that the log is given to be written when its session ends."""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
@@ -68,6 +78,8 @@ class SessionOptions:
     settings: Settings
     environment: Mapping[str, str]
     """Child processes get it with the secrets removed."""
+    thinking: ThinkingLevel | None = None
+    """None: as the settings have it."""
     trusted: bool = False
     """Whether settings that come from the workspace may loosen permissions."""
 
@@ -80,9 +92,10 @@ def create_session(
     approver: Approver | None,
     open_files: Callable[[Workspace], OpenFiles] | None = None,
     extras: Callable[[Workspace], Extras] | None = None,
+    kept: KeptLog | None = None,
 ) -> tuple[AgentSession, list[str]]:
     """A session, and a sentence for each setting without effect. Files are on disk, but for those that
-    `open_files` holds.
+    `open_files` holds. It goes on as `kept` has it, and is kept there; the first listener is the log.
 
     `queue` is the process's; the caller closes the session. Blocks for a moment (resolves folders).
     """
@@ -107,7 +120,8 @@ def create_session(
         recorder=recorder,
         encodings=encodings,
     )
-    todos = TodoList()
+    before = kept.restored if kept is not None else Restored()
+    todos = TodoList(before.todos)
     # Made by the first command that needs it: a process that is killed then leaves nothing behind.
     output = Path(tempfile.gettempdir(), f"pilothouse-{secrets.token_hex(8)}")
     environment = child_environment(options.environment)
@@ -153,7 +167,8 @@ def create_session(
         hooks=extra.hooks,
         settings=settings.for_runs(),
     )
-    agent = _agent(parts, tools_for(settings), options, workspace)
+    agent = _agent(parts, tools_for(settings), options, workspace, before.messages)
+    keeping = Keeping(agent, kept, mode=options.mode) if kept is not None else None
     recorder.run_id = lambda: agent.run_id
     recorder.complain = lambda text: agent.notify(Notice("warning", text, "undo"))
 
@@ -168,6 +183,8 @@ def create_session(
     async def release() -> None:
         if extra.close is not None:
             extra.close()
+        if keeping is not None and not await keeping.close(_LAST_LINES):
+            logger.warning("The end of session %s could not be saved", options.session_id)
         await asyncio.gather(background.close(), shell.close())
         await asyncio.to_thread(shutil.rmtree, output, ignore_errors=True)
 
@@ -190,6 +207,7 @@ def create_session(
         use_mode=use_mode,
         folders=folders,
         use_settings=use_settings,
+        keeping=keeping,
     )
     return session, complaints
 
@@ -204,14 +222,21 @@ class _AllNews:
         return [each for source in self._sources for each in source.take()]
 
 
-def _agent(parts: AgentParts, tools: ToolRegistry, options: SessionOptions, workspace: Workspace) -> Agent:
+def _agent(
+    parts: AgentParts,
+    tools: ToolRegistry,
+    options: SessionOptions,
+    workspace: Workspace,
+    messages: Sequence[Message],
+) -> Agent:
     settings = options.settings
     agent = Agent(
         parts,
         model=options.model,
         tools=tools,
         system_prompt=_prompt(workspace, settings),
-        thinking=settings.thinking,
+        thinking=options.thinking or settings.thinking,
+        messages=messages,
     )
     agent.set_queue_mode("steering", settings.queue_steering)
     agent.set_queue_mode("followUp", settings.queue_follow_up)

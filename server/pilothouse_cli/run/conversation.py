@@ -12,7 +12,14 @@ from pilothouse_cli.run.options import RunOptions
 from pilothouse_cli.run.stops import Stop, Stopped, Stops
 from pilothouse_cli.run.view import View
 from pilothouse_server.wire.client_name import CLIENT_NAME
-from pilothouse_server.wire.method_names import ABORT, PROMPT, SESSION_NEW
+from pilothouse_server.wire.method_names import (
+    ABORT,
+    PROMPT,
+    SESSION_LIST,
+    SESSION_LOAD,
+    SESSION_NEW,
+    SET_MODEL,
+)
 
 __all__ = ["Conversation"]
 
@@ -42,12 +49,16 @@ class Conversation:
         self._stops = stops
         self._view = view
         self._asks = asks
+        self._goes_on = options.session is not None or options.continue_
 
     async def hold(self, server: Sequence[str], environment: Mapping[str, str] | None = None) -> Json:
         """Starts the server. The prompt's result, or one of the same form that says why there is none."""
         try:
             session_id = await self._stops.race(self._open(server, environment))
-            prompt = self._client.request(PROMPT, {"sessionId": session_id, "text": self._options.text})
+            asked = {"sessionId": session_id, "text": self._options.text}
+            if self._goes_on and self._options.approve is not None:
+                asked["mode"] = self._options.approve
+            prompt = self._client.request(PROMPT, asked)
             try:
                 return await self._stops.race(asyncio.shield(prompt), limit=self._options.timeout)
             except Stopped:
@@ -66,11 +77,29 @@ class Conversation:
         async with asyncio.timeout(_OPENING):
             await self._client.start(server, env=environment)
             await self._client.handshake(_introduction(options, asks=self._asks))
+            session_id = options.session or (await self._last() if options.continue_ else None)
+            if session_id is not None:
+                return await self._loaded(session_id)
             params: Json = {"cwd": str(options.cwd), "mode": options.approve}
             if options.model is not None:
                 params["model"] = options.model
             session = await self._client.request(SESSION_NEW, params)
         return session["sessionId"]
+
+    async def _last(self) -> str:
+        """Of the folder; raises an `RpcError` where there is none."""
+        listed = await self._client.request(SESSION_LIST, {"cwd": str(self._options.cwd), "limit": 1})
+        for session in listed["sessions"]:
+            return session["sessionId"]
+        raise RpcError(
+            0, f"There is no session in {self._options.cwd} to go on with.", {"kind": "unknownSession"}
+        )
+
+    async def _loaded(self, session_id: str) -> str:
+        await self._client.request(SESSION_LOAD, {"sessionId": session_id})
+        if self._options.model is not None:
+            await self._client.request(SET_MODEL, {"sessionId": session_id, "model": self._options.model})
+        return session_id
 
     async def _aborted(self, session_id: str, prompt: asyncio.Future[Any]) -> Json:
         """The result of the run after its abort; a server that does not settle is killed."""

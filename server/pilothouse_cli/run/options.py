@@ -21,7 +21,6 @@ _NO_PROMPT = 'say what to do: pilothouse run "TEXT", -m "TEXT", or - to read it 
 _TWO_PROMPTS = "the prompt was given twice; use either TEXT or -m TEXT"
 _NO_FOLDER = "the current folder is not there any more; change to one that is, or name one"
 _TIME_OVER = 3
-_NO_SESSIONS = "--session is not there yet: sessions are not kept; run without it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +35,10 @@ class RunOptions:
     quiet: bool = False
     timeout: float | None = None
     """Seconds."""
+    session: str | None = None
+    """Go on with this one."""
+    continue_: bool = False
+    """Go on with the last one of the folder."""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     """By their dotted keys."""
 
@@ -44,8 +47,8 @@ def parse_run(arguments: Sequence[str], standard_input: StandardInput | None = N
     """Raises SystemExit, as argparse does: 2 after a word on stderr, 0 after --help. May wait for input."""
     parser = _parser()
     given = _parsed(parser, arguments)
-    if given.session is not None:
-        parser.error(_NO_SESSIONS)
+    if given.session is not None and given.continue_:
+        parser.error("argument --continue: not allowed with --session, which names one")
     settings: dict[str, Any] = dict(given.set)
     if settings and (wrong := _wrong_in_objects(settings)):
         parser.error(f"argument --set: {' '.join(wrong)}")
@@ -59,6 +62,8 @@ def parse_run(arguments: Sequence[str], standard_input: StandardInput | None = N
         json=given.json,
         quiet=given.quiet,
         timeout=given.timeout,
+        session=given.session,
+        continue_=given.continue_,
         settings=settings,
     )
 
@@ -86,7 +91,8 @@ def _parser() -> ArgumentParser:
         help="what may run without a question; default: ask on a terminal, else none",
     )
     add("--max-turns", metavar="N", type=_at_least_one, help="stop after so many turns")
-    add("--session", metavar="ID", help="not there yet")
+    add("--session", metavar="ID", help="go on with this session; pilothouse sessions list shows them")
+    add("--continue", dest="continue_", action="store_true", help="go on with the last session of the folder")
     add("--timeout", metavar="S", type=_seconds, help="stop after so many seconds")
     add("--set", metavar="KEY=VALUE", type=_setting, action="append", default=[], help="a setting")
     add("--quiet", action="store_true", help="no progress on standard error")

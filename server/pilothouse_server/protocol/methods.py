@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pilothouse_server.protocol import choosing as c
 from pilothouse_server.protocol import editor as e
+from pilothouse_server.protocol import kept as k
 from pilothouse_server.protocol import models as p
 from pilothouse_server.protocol import undo as u
 from pilothouse_server.wire import method_names as names
@@ -41,6 +42,55 @@ METHODS: tuple[Method, ...] = (
         "that has settled, after its last event.",
         p.CloseParams,
         (p.EmptyResult,),
+        (p.UNKNOWN_SESSION,),
+    ),
+    Method(
+        names.SESSION_LIST,
+        "server",
+        "Which sessions there are, newest first, also of other processes and earlier ones.",
+        k.ListParams,
+        (k.ListResult,),
+    ),
+    Method(
+        names.SESSION_LOAD,
+        "server",
+        "Go on with a session as its log has it: calls that never ended get a result that says so, and what "
+        "waited in its queues is given back. One that is open here is answered as it stands.",
+        k.LoadParams,
+        (k.LoadResult,),
+        (p.UNKNOWN_SESSION, p.SESSION_LOCKED),
+    ),
+    Method(
+        names.SESSION_FORK,
+        "server",
+        "Make a new session with the conversation of another one, up to some message.",
+        k.ForkParams,
+        (k.ForkResult,),
+        (p.UNKNOWN_SESSION,),
+    ),
+    Method(
+        names.SESSION_RENAME,
+        "server",
+        "Give a session another title.",
+        k.RenameParams,
+        (p.EmptyResult,),
+        (p.UNKNOWN_SESSION, p.SESSION_LOCKED),
+    ),
+    Method(
+        names.SESSION_DELETE,
+        "server",
+        "Delete a session's log and its journal of changes, after ending it where it is open here. One that "
+        "is not there is deleted already.",
+        k.DeleteParams,
+        (p.EmptyResult,),
+        (p.SESSION_LOCKED,),
+    ),
+    Method(
+        names.SESSION_EXPORT,
+        "server",
+        "The conversation as a document that can be read without us.",
+        k.ExportParams,
+        (k.ExportResult,),
         (p.UNKNOWN_SESSION,),
     ),
     Method(

@@ -347,6 +347,9 @@ class SessionState(WithUsage):
     approvals: list[OpenApproval]
     context_tokens: int | None = None
     context_window: int | None = None
+    title: str | None = None
+    unsaved: bool | None = None
+    """true: the disk refuses the session's log; it is written as soon as it can be."""
 
 
 class StateResult(Wire):

@@ -18,7 +18,7 @@ from pilothouse_server.transport.rpc import Waiting
 from pilothouse_server.wire import method_names as names
 from pilothouse_server.wire.codec import decode
 
-__all__ = ["register_session_methods"]
+__all__ = ["register_session_methods", "snapshot_of"]
 
 
 def register_session_methods(server: LanguageServer, book: Sessions) -> None:
@@ -73,6 +73,8 @@ def _state(session: AgentSession, book: Sessions) -> protocol.SessionState:
         "contextWindow": book.models.limits(snapshot.model).context_window,
         "credentials": book.models_of(session.id).key_source(snapshot.model),
         "usage": to_wire(usage),
+        "title": session.keeping.title if session.keeping is not None else None,
+        "unsaved": (session.keeping is not None and session.keeping.unsaved) or None,
     }
     return protocol.SessionState.model_validate(wire)
 
@@ -83,7 +85,7 @@ def _events(params: protocol.EventsParams, book: Sessions) -> protocol.EventsRes
     if params.epoch == stream.epoch:
         kept = stream.journal.after(params.after_seq, params.limit + 1)
     if kept is None:
-        return protocol.EventsResult(snapshot=_snapshot(session, stream, book))
+        return protocol.EventsResult(snapshot=snapshot_of(session, stream, book))
     more = len(kept) > params.limit
     kept = kept[: params.limit]
     through = kept[-1].seq if more else stream.seq
@@ -91,7 +93,7 @@ def _events(params: protocol.EventsParams, book: Sessions) -> protocol.EventsRes
     return protocol.EventsResult(events=decoded, through_seq=through, more=more)
 
 
-def _snapshot(session: AgentSession, stream: EventStream, book: Sessions) -> protocol.SnapshotModel:
+def snapshot_of(session: AgentSession, stream: EventStream, book: Sessions) -> protocol.SnapshotModel:
     state = session.agent.state
     streaming = state.streaming_message
     partial = streaming and {

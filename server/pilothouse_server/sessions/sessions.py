@@ -6,19 +6,22 @@ import asyncio
 import logging
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from pilothouse_agent.files.undo.journal import ChangeJournal
 from pilothouse_agent.files.undo.rewind import Rewound, rewind
-from pilothouse_agent.kernel.events import Notice
+from pilothouse_agent.kernel.events import Notice, QueuedItem
 from pilothouse_agent.kernel.ports import Approver
+from pilothouse_agent.kernel.request import ThinkingLevel
 from pilothouse_agent.models.choosing.registry import ModelRegistry
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.agent_session import AgentSession
 from pilothouse_agent.session.create import SessionOptions, create_session
+from pilothouse_agent.session.log.kept import KeptLog
 from pilothouse_agent.settings.places import changes_file
 from pilothouse_agent.settings.settings import Settings
 from pilothouse_agent.settings.trust import is_trusted
@@ -37,15 +40,16 @@ from pilothouse_server.sessions.chat_memory import ChatMemory
 from pilothouse_server.sessions.client_extras import ClientExtras
 from pilothouse_server.sessions.dialogs import Dialogs
 from pilothouse_server.sessions.event_stream import EventStream
+from pilothouse_server.sessions.kept_sessions import KeptSessions
 from pilothouse_server.sessions.message_approvals import PlainApprover
 from pilothouse_server.sessions.progress import RunProgress
 from pilothouse_server.sessions.prompt_note import prompt_note
 from pilothouse_server.sessions.session_files import SessionFiles
 from pilothouse_server.sessions.session_models import SessionModels
-from pilothouse_server.transport.rpc import Rpc
+from pilothouse_server.transport.rpc import RequestFault, Rpc
 from pilothouse_server.wire import method_names as names
 
-__all__ = ["Sessions", "mode_named"]
+__all__ = ["Sessions", "mode_named", "new_session_id"]
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +68,28 @@ class _Open:
     told_of_route: bool = False
     shows_progress: bool = False
     """It listens although the client shows none on tokens of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A session that is to be opened."""
+
+    session_id: str
+    model: str
+    mode: ApprovalMode
+    thinking: ThinkingLevel | None = None
+    epoch: str | None = None
+    """None: the server's."""
+    by_commands: bool = False
+    for_prompt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    session: AgentSession
+    models: ModelRegistry
+    places: tuple[str, ...]
+    complaints: list[str]
 
 
 class Sessions:
@@ -114,6 +140,8 @@ class Sessions:
             features=features,
             dialogs=self._dialogs,
         )
+        self.kept = KeptSessions(environment)
+        self._loading: dict[str, asyncio.Task[tuple[AgentSession, tuple[QueuedItem, ...]]]] = {}
         self._undo = asyncio.Lock()
         self._open: dict[str, _Open] = {}
         editor.folders.watch(self._folders_changed)
@@ -165,47 +193,82 @@ class Sessions:
         Raises a fault for a folder that is not there, an unknown mode, an unknown model or none, when
         the server is ending, and, when it is `for_prompt`, for a model that no request to can succeed.
         """
-        session_id = f"session_{secrets.token_hex(6)}"
-        chosen, approver = self._models.chosen(model), self._approver(session_id, by_commands=by_commands)
-        approval_mode = mode_named(mode) or self.settings.mode
+        chosen = self._models.chosen(model)
+        wanted = _Wanted(
+            new_session_id(),
+            chosen,
+            mode_named(mode) or self.settings.mode,
+            by_commands=by_commands,
+            for_prompt=for_prompt,
+        )
+
+        def kept() -> tuple[tuple[str, ...], KeptLog]:
+            places = self._places(cwd, folders)
+            return places, self.kept.new(wanted.session_id, places)
+
+        return await self._opened(wanted, kept)
+
+    async def load(self, session_id: str) -> tuple[AgentSession, tuple[QueuedItem, ...]]:
+        """Go on with one as its log has it, or the one that is open here; and what its queues give back.
+
+        Raises the faults of the log, and of a folder that is not there any more.
+        """
+        while (loading := self._loading.get(session_id)) is not None:
+            await asyncio.wait({loading})
+        if session_id in self._open:
+            return self._open[session_id].session, ()
+        loading = self._loading[session_id] = asyncio.create_task(self._load(session_id))
+        loading.add_done_callback(lambda _: self._loading.pop(session_id))
+        return await asyncio.shield(loading)
+
+    async def _load(self, session_id: str) -> tuple[AgentSession, tuple[QueuedItem, ...]]:
+        log = await asyncio.to_thread(self.kept.resume, session_id)
+        before, places = log.restored, log.header.folders
+
+        def kept() -> tuple[tuple[str, ...], KeptLog]:
+            return self._places(places[0], places[1:]), log
+
+        try:
+            wanted = _Wanted(
+                session_id,
+                self._still_there(before.model),
+                _mode_or(before.mode, self.settings.mode),
+                thinking=cast("ThinkingLevel | None", before.thinking),
+                epoch=secrets.token_hex(4),
+            )
+            session = await self._opened(wanted, kept)
+        except BaseException:
+            if log.opened is not None and session_id not in self._open:
+                log.opened.close()
+            raise
+        for note in log.notes:
+            session.agent.notify(Notice("warning", note, "log"))
+        return session, tuple(before.returned)
+
+    def _still_there(self, model: str | None) -> str:
+        """The model a session had, or the one of the settings where nobody knows it any more."""
+        try:
+            return self._models.chosen(model)
+        except RequestFault:
+            return self._models.chosen(None)
+
+    async def _opened(
+        self, wanted: _Wanted, kept: Callable[[], tuple[tuple[str, ...], KeptLog]]
+    ) -> AgentSession:
+        """`kept` gives its folders and its log; it is called in a thread."""
 
         def tell(text: str) -> None:
-            session.agent.notify(Notice("warning", text, "editor"))
+            made.session.agent.notify(Notice("warning", text, "editor"))
             if not self._client.wants_events:
                 self._rpc.notify(names.SHOW_MESSAGE, habits_of(self._client.name).warning(text))
 
-        def make() -> tuple[AgentSession, ModelRegistry, tuple[str, ...], list[str]]:
-            places = self._places(cwd, folders)
-            self.uris.learn(places)
-            trusted = is_trusted(places, self.settings.trust_folders)
-            models, problems = self._models.in_folder(places[0]) if trusted else (self.models, [])
-            if for_prompt:
-                self._models.refuse_unusable(chosen, models)
-            options = SessionOptions(
-                session_id=session_id,
-                folders=places,
-                model=(self.settings.model if for_prompt else None) or chosen,
-                mode=approval_mode,
-                settings=self.settings,
-                environment=self._models.child_environment(),
-                trusted=trusted,
-            )
-            session, complaints = create_session(
-                options,
-                provider=models,
-                queue=self.files.queue,
-                approver=approver,
-                open_files=partial(self.files.open_files, tell=tell),
-                extras=partial(self._extras.of_session, session_id, tell=tell),
-            )
-            return session, models, places, [*problems, *complaints]
-
         before = self._editor.folders.paths
-        session, models, places, complaints = await asyncio.to_thread(make)
+        made = await asyncio.to_thread(self._made, wanted, kept, tell)
+        session = made.session
         if self._closed:
             await session.close(0)
             raise fault(protocol.SHUTTING_DOWN, "The server is shutting down.")
-        stream = EventStream(session_id, self.epoch, self.uris)
+        stream = EventStream(session.id, wanted.epoch or self.epoch, self.uris)
         progress = RunProgress(
             self._rpc, session.abort, creates=self._client.can("window", "workDoneProgress")
         )
@@ -214,12 +277,46 @@ class Sessions:
             session.agent.subscribe(Bridge(stream, self._rpc.outbox, each_delta=each))
         if progress.creates:
             session.agent.subscribe(progress)
-        self._open[session_id] = _Open(session, models, stream, progress, places)
-        self._follow(self._open[session_id], FoldersChange.between(before, self._editor.folders.paths))
-        models.warm_up(chosen)
-        _complain(session, [*self.complaints, *complaints])
-        self._tell_route(self._open[session_id])
+        entry = self._open[session.id] = _Open(session, made.models, stream, progress, made.places)
+        self._follow(entry, FoldersChange.between(before, self._editor.folders.paths))
+        made.models.warm_up(wanted.model)
+        _complain(session, [*self.complaints, *made.complaints])
+        self._tell_route(entry)
         return session
+
+    def _made(
+        self,
+        wanted: _Wanted,
+        kept: Callable[[], tuple[tuple[str, ...], KeptLog]],
+        tell: Callable[[str], None],
+    ) -> _Made:
+        """Blocks. Raises faults."""
+        places, log = kept()
+        self.uris.learn(places)
+        trusted = is_trusted(places, self.settings.trust_folders)
+        models, problems = self._models.in_folder(places[0]) if trusted else (self.models, [])
+        if wanted.for_prompt:
+            self._models.refuse_unusable(wanted.model, models)
+        options = SessionOptions(
+            session_id=wanted.session_id,
+            folders=places,
+            model=(self.settings.model if wanted.for_prompt else None) or wanted.model,
+            mode=wanted.mode,
+            settings=self.settings,
+            environment=self._models.child_environment(),
+            thinking=wanted.thinking,
+            trusted=trusted,
+        )
+        session, complaints = create_session(
+            options,
+            provider=models,
+            queue=self.files.queue,
+            approver=self._approver(wanted.session_id, by_commands=wanted.by_commands),
+            open_files=partial(self.files.open_files, tell=tell),
+            extras=partial(self._extras.of_session, wanted.session_id, tell=tell),
+            kept=log,
+        )
+        return _Made(session, models, places, [*problems, *complaints])
 
     def chat_memory(self, folder: str) -> ChatMemory:
         return ChatMemory(self._environment, folder)
@@ -362,6 +459,18 @@ def mode_named(name: str | None) -> ApprovalMode | None:
         return ApprovalMode(name)
     except ValueError:
         raise invalid("mode", f"must be one of {', '.join(ApprovalMode)}") from None
+
+
+def new_session_id() -> str:
+    return f"session_{secrets.token_hex(6)}"
+
+
+def _mode_or(name: str | None, mode: ApprovalMode) -> ApprovalMode:
+    """The one of this name, where this release has it."""
+    try:
+        return ApprovalMode(name)
+    except ValueError:
+        return mode
 
 
 def _folder(place: str, field: str) -> str:

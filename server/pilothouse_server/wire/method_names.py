@@ -43,7 +43,13 @@ __all__ = [
     "SEMANTIC_TOKENS",
     "SEMANTIC_TOKENS_REFRESH",
     "SESSION_CLOSE",
+    "SESSION_DELETE",
+    "SESSION_EXPORT",
+    "SESSION_FORK",
+    "SESSION_LIST",
+    "SESSION_LOAD",
     "SESSION_NEW",
+    "SESSION_RENAME",
     "SET_MODEL",
     "SET_THINKING",
     "SET_TRACE",
@@ -89,6 +95,12 @@ WATCHED_FILES_CHANGED = "workspace/didChangeWatchedFiles"
 
 SESSION_NEW = "session/new"
 SESSION_CLOSE = "session/close"
+SESSION_LIST = "session/list"
+SESSION_LOAD = "session/load"
+SESSION_FORK = "session/fork"
+SESSION_RENAME = "session/rename"
+SESSION_DELETE = "session/delete"
+SESSION_EXPORT = "session/export"
 REWIND = "session/rewind"
 SET_MODEL = "session/setModel"
 SET_THINKING = "session/setThinking"
