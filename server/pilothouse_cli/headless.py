@@ -13,18 +13,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from pilothouse_agent.tools.shell.process_group import ProcessGroup
 from pilothouse_server.wire.codec import decode, encode
 from pilothouse_server.wire.frames import FrameParser, frame
+from pilothouse_server.wire.json_object import Json, json_object
 from pilothouse_server.wire.method_names import CANCEL, EXIT, INITIALIZE, INITIALIZED, SHUTDOWN
 
 __all__ = ["JsonRpcClient", "Limits", "RpcError", "ServerGone"]
 
 logger = logging.getLogger(__name__)
 
-Json: TypeAlias = dict[str, Any]
 NotificationHandler: TypeAlias = Callable[[Json], Awaitable[None] | None]
 RequestHandler: TypeAlias = Callable[[Json], Awaitable[Any]]
 
@@ -58,7 +58,7 @@ class RpcError(Exception):
     @property
     def kind(self) -> str | None:
         """What programs go by, where the server named one."""
-        kind = _object(self.data).get("kind")
+        kind = json_object(self.data).get("kind")
         return kind if isinstance(kind, str) else None
 
 
@@ -233,8 +233,8 @@ class JsonRpcClient:
             task.cancel()
 
     async def _receive(self, message: Any) -> None:
-        fields = _object(message)
-        method, params = fields.get("method"), _object(fields.get("params"))
+        fields = json_object(message)
+        method, params = fields.get("method"), json_object(fields.get("params"))
         if not isinstance(method, str):
             self._take_answer(fields)
         elif "id" in fields:
@@ -252,7 +252,7 @@ class JsonRpcClient:
         if message.get("error") is None:
             future.set_result(message.get("result"))
             return
-        error = _object(message["error"])
+        error = json_object(message["error"])
         future.set_exception(RpcError(error.get("code", 0), error.get("message", ""), error.get("data")))
 
     async def _take_notification(self, method: str, params: Json) -> None:
@@ -294,11 +294,6 @@ class JsonRpcClient:
 
     def _reply(self, request_id: int | str, answer: Json) -> None:
         self._send({"jsonrpc": "2.0", "id": request_id, **answer})
-
-
-def _object(value: Any) -> Json:
-    """What is not an object has no fields."""
-    return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def _stream(reader: asyncio.StreamReader | None) -> asyncio.StreamReader:

@@ -21,10 +21,10 @@ from pilothouse_agent.settings.keys import KEYS, adapter
 from pilothouse_agent.settings.settings import Settings
 from pilothouse_server.protocol.field_docs import docs_in
 from pilothouse_server.wire.entry import complain, say
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["settings_page", "settings_schema", "write_settings_schema"]
 
-Json = dict[str, Any]
 
 _HEAD = """\
 # Settings

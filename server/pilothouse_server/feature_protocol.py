@@ -19,13 +19,13 @@ from pilothouse_server.protocol.models import Wire
 from pilothouse_server.protocol.violations import validated
 from pilothouse_server.transport.rpc import Rpc, Waiting
 from pilothouse_server.wire.faults import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RequestFault
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["FeatureProtocol", "converter"]
 
 logger = logging.getLogger(__name__)
 
 Id: TypeAlias = int | str
-Json: TypeAlias = dict[str, Any]
 Handler: TypeAlias = Callable[[Any], Any]
 
 _UNFIT = (BaseValidationError, AttributeError, KeyError, TypeError, ValueError)

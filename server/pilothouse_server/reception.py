@@ -17,6 +17,7 @@ from pilothouse_server.transport.logs import log_to_file
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import method_names as names
 from pilothouse_server.wire.faults import INTERNAL_ERROR, RequestFault
+from pilothouse_server.wire.json_object import Json
 
 if TYPE_CHECKING:
     from pilothouse_server.server import PilothouseServer
@@ -25,7 +26,6 @@ __all__ = ["Reception"]
 
 logger = logging.getLogger(__name__)
 
-Json = dict[str, Any]
 
 _SETTLE = 1.0
 """Seconds the runs are given to settle when the server ends."""

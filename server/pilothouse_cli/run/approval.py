@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol
 
 from pilothouse_cli.run.question import ALL, REASON, answer_of, question, rejection
 from pilothouse_cli.terminal.screen import Screen
 from pilothouse_cli.terminal.style import Style
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["Keys", "TerminalApprover", "unaskable"]
 
-Json: TypeAlias = dict[str, Any]
 
 _HELP = "Press one of the keys shown."
 

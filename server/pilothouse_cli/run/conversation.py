@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from pilothouse_cli.headless import JsonRpcClient, RpcError, ServerGone
 from pilothouse_cli.run.options import RunOptions
 from pilothouse_cli.run.stops import Stop, Stopped, Stops
 from pilothouse_cli.run.view import View
 from pilothouse_server.wire.client_name import CLIENT_NAME
+from pilothouse_server.wire.json_object import Json
 from pilothouse_server.wire.method_names import (
     ABORT,
     PROMPT,
@@ -23,7 +24,6 @@ from pilothouse_server.wire.method_names import (
 
 __all__ = ["Conversation"]
 
-Json: TypeAlias = dict[str, Any]
 
 _OPENING = 30.0
 _SETTLING = 45.0

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, TypeAlias
 
 from pilothouse_agent.tools.visible import visible
 from pilothouse_cli.terminal.diff import hunk_lines
 from pilothouse_cli.terminal.style import Style
 from pilothouse_cli.terminal.text import clip, columns, count, one_line
 from pilothouse_server.client.document_uris import path_of
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["ALL", "REASON", "STOP", "answer_of", "question", "rejection"]
 
-Json: TypeAlias = dict[str, Any]
 
 REASON, STOP, ALL = "r", "s", "v"
 _KEYS = {"allowOnce": "y", "allowAlways": "a", "rejectOnce": "n", "rejectAlways": "d"}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol
 
 from pilothouse_cli.terminal.text import one_line
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["Json", "View", "complaint_of"]
-
-Json: TypeAlias = dict[str, Any]
 
 
 class View(Protocol):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from pilothouse_cli.terminal.style import Style
 from pilothouse_cli.terminal.summary import summary
 from pilothouse_cli.terminal.text import duration, one_line, prose
 from pilothouse_cli.terminal.todo_lines import TodoLines
 from pilothouse_cli.terminal.tool_lines import ToolLines
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["Line", "Progress", "Shown", "Words"]
-
-Json: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

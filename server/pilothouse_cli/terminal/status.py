@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 from pilothouse_cli.terminal.style import Style
 from pilothouse_cli.terminal.text import clip, duration, last_line, one_line
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["Status"]
 
-Json: TypeAlias = dict[str, Any]
 
 _TITLE = 50
 _STEP = 0.1

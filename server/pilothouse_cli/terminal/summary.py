@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 from pilothouse_cli.terminal.style import Style
 from pilothouse_cli.terminal.text import count, duration, one_line
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["summary"]
 
-Json: TypeAlias = dict[str, Any]
 
 _ENDINGS = {
     "completed": "completed",

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import cast
 
 from pilothouse_cli.terminal.diff import changed_lines
 from pilothouse_cli.terminal.style import Style
 from pilothouse_cli.terminal.text import clip, duration, one_line
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["ToolLines"]
 
-Json: TypeAlias = dict[str, Any]
 
 _CHANGED_LINES = 8
 _ERROR_LINES = 4

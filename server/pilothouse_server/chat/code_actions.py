@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from pilothouse_agent.kernel.events import Option
 from pilothouse_agent.kernel.questions import Question
@@ -20,10 +20,10 @@ from pilothouse_server.chat.editor_prompts import (
 )
 from pilothouse_server.client.positions import position_in
 from pilothouse_server.wire import command_names as commands
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["OPEN_CHAT", "chat_actions", "file_actions", "fitting", "question_actions"]
 
-Json: TypeAlias = dict[str, Any]
 
 _REWRITE = "refactor.rewrite"
 _DIAGNOSTICS = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from pygls.lsp.server import LanguageServer
 
@@ -19,10 +19,9 @@ from pilothouse_server.transport.rpc import Waiting
 from pilothouse_server.wire import command_names as commands
 from pilothouse_server.wire import method_names as names
 from pilothouse_server.wire.faults import RequestFault
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["register_command_methods", "register_commands"]
-
-Json: TypeAlias = dict[str, Any]
 
 
 def register_command_methods(

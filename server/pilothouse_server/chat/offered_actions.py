@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from pilothouse_agent.kernel.questions import Question
 from pilothouse_server.chat.chat import Chat
@@ -23,10 +23,9 @@ from pilothouse_server.client.positions import position_in
 from pilothouse_server.documents.document import Document
 from pilothouse_server.documents.editor_side import EditorSide
 from pilothouse_server.sessions.sessions import Sessions
+from pilothouse_server.wire.json_object import Json, json_object
 
 __all__ = ["OfferedActions"]
-
-Json: TypeAlias = Mapping[str, Any]
 
 
 class OfferedActions:
@@ -48,19 +47,19 @@ class OfferedActions:
         self._chat_at = chat_at
 
     def answer(self, params: Json) -> list[dict[str, Any]]:
-        context = _object(params.get("context"))
+        context = json_object(params.get("context"))
         found = self._for_document(params, context.get("diagnostics"))
         return fitting(found, context.get("only"), literals=self._literals, usual=self._usual)
 
     def _for_document(self, params: Json, diagnostics: object) -> Iterable[dict[str, Any]]:
         """Open questions can be answered in every file, since that is where the user is."""
         questions = [each for one in self._sessions.all() for each in one.agent.approvals.open]
-        document = self._editor.documents.get(str(_object(params.get("textDocument")).get("uri")))
+        document = self._editor.documents.get(str(json_object(params.get("textDocument")).get("uri")))
         chat = self._chat_at(document) if document is not None else None
         if chat is not None:
             return self._in_chat(chat, questions)
         answers = chain.from_iterable(map(question_actions, questions))
-        return chain(answers, self._in_file(document, _object(params.get("range")), diagnostics))
+        return chain(answers, self._in_file(document, json_object(params.get("range")), diagnostics))
 
     def _in_chat(self, chat: Chat, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
         return chat_actions(
@@ -91,7 +90,3 @@ def _undoable(chat: Chat) -> dict[str, Any] | None:
     if chat.session is not None:
         return None if chat.last_run is None else {"runId": chat.last_run}
     return None if chat.earlier is None else {}
-
-
-def _object(value: Any) -> Json:
-    return cast("Json", value) if isinstance(value, dict) else {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Coroutine, Mapping
-from typing import Any, TypeAlias, cast
+from collections.abc import Awaitable, Coroutine
+from typing import Any
 
 from pilothouse_agent.kernel.tooling import ToolError
 from pilothouse_server.chat.chat import Chat
@@ -29,12 +29,12 @@ from pilothouse_server.sessions.undo_methods import undo_run
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import method_names as names
 from pilothouse_server.wire.faults import REQUEST_FAILED, ClientGone, RequestFault
+from pilothouse_server.wire.json_object import Json, json_object
 
 __all__ = ["PlainDoor"]
 
 logger = logging.getLogger(__name__)
 
-Json: TypeAlias = dict[str, Any]
 
 _NOTHING_SENT = "Nothing has been sent in this chat yet."
 _LAST_WORDS = 0.2
@@ -226,14 +226,10 @@ class PlainDoor:
             answer = await self._rpc.request(names.SHOW_DOCUMENT, params, limit=_SHOWING)
         except (RequestFault, ClientGone, TimeoutError):
             answer = None
-        return shapes.ChatResult(uri=uri, shown=_object(answer).get("success") is True)
+        return shapes.ChatResult(uri=uri, shown=json_object(answer).get("success") is True)
 
 
 def _id(chat: Chat) -> str:
     if chat.session is None:
         raise fault(protocol.NOT_RUNNING, _NOTHING_SENT)
     return chat.session.id
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return cast("Json", value) if isinstance(value, dict) else {}

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from pilothouse_server.client.handshake import Client
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import method_names as names
 from pilothouse_server.wire.faults import ClientGone, RequestFault
+from pilothouse_server.wire.json_object import Json, json_object
 
 __all__ = ["Configuration"]
 
 logger = logging.getLogger(__name__)
 
-Json: TypeAlias = dict[str, Any]
 
 _SECTION = "pilothouse"
 _LIMIT = 5.0
@@ -63,7 +63,7 @@ class Configuration:
         if turn == self._asked:
             listed = cast("list[Any]", answers) if isinstance(answers, list) else []
             given = next(iter(listed), None)
-            self.values = _object(pushed if pushed is not None and not isinstance(given, dict) else given)
+            self.values = json_object(pushed if pushed is not None and not isinstance(given, dict) else given)
 
     async def changed(self, params: Json) -> None:
         """The client says that its settings have changed, with or without them."""
@@ -71,12 +71,8 @@ class Configuration:
 
     def push(self, params: Json) -> Json | None:
         """Take the settings that the client has sent along; None: it has sent none."""
-        pushed = _object(params.get("settings")).get(_SECTION)
+        pushed = json_object(params.get("settings")).get(_SECTION)
         if pushed is None:
             return None
-        self.values = _object(pushed)
+        self.values = json_object(pushed)
         return self.values
-
-
-def _object(value: Any) -> Json:
-    return cast("Json", value) if isinstance(value, dict) else {}

@@ -11,6 +11,7 @@ from pilothouse_server.client.document_uris import path_of
 from pilothouse_server.client.habits import habits_of
 from pilothouse_server.client.positions import Encoding
 from pilothouse_server.wire import command_names
+from pilothouse_server.wire.json_object import Json, json_object
 
 __all__ = ["Client", "answer", "introduce"]
 
@@ -29,7 +30,6 @@ FEATURES = (
 """What this server offers beyond the first version of the protocol."""
 ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")
 
-Json = dict[str, Any]
 
 _ACTION_KINDS = ("quickfix", "refactor.rewrite", "source")
 _NO_TOKENS: Json = {
@@ -58,7 +58,7 @@ class Client:
 
     @property
     def settings(self) -> Json:
-        return _object(self.declared.get("settings"))
+        return json_object(self.declared.get("settings"))
 
     @property
     def takes_versions(self) -> bool:
@@ -98,20 +98,20 @@ class Client:
     def _capability(self, *path: str) -> Any:
         node: Any = self.capabilities
         for name in path:
-            node = _object(node).get(name)
+            node = json_object(node).get(name)
         return node
 
 
 def introduce(params: Json) -> Client:
-    capabilities = _object(params.get("capabilities"))
-    options = _object(params.get("initializationOptions"))
-    experimental = _object(capabilities.get("experimental"))
+    capabilities = json_object(params.get("capabilities"))
+    options = json_object(params.get("initializationOptions"))
+    experimental = json_object(capabilities.get("experimental"))
     process_id = params.get("processId")
     folders, folder_uris = _folders(params)
     return Client(
-        name=str(_object(params.get("clientInfo")).get("name") or ""),
+        name=str(json_object(params.get("clientInfo")).get("name") or ""),
         wants_events=any(side.get("pilothouse") is not None for side in (options, experimental)),
-        declared={**_object(experimental.get("pilothouse")), **_object(options.get("pilothouse"))},
+        declared={**json_object(experimental.get("pilothouse")), **json_object(options.get("pilothouse"))},
         capabilities=capabilities,
         folders=folders,
         folder_uris=folder_uris,
@@ -147,7 +147,7 @@ def _plain_door(client: Client) -> Json:
 
 def _encoding(capabilities: Json) -> Encoding:
     """The client's first choice of those we know; utf-16 is what LSP means by silence."""
-    offered = _object(capabilities.get("general")).get("positionEncodings")
+    offered = json_object(capabilities.get("general")).get("positionEncodings")
     choices = cast("list[Any]", offered) if isinstance(offered, list) else []
     known: list[Encoding] = [encoding for choice in choices for encoding in ENCODINGS if encoding == choice]
     return known[0] if known else "utf-16"
@@ -157,7 +157,7 @@ def _folders(params: Json) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Their paths and their URIs."""
     listed = params.get("workspaceFolders")
     folders = cast("list[Any]", listed) if isinstance(listed, list) else []
-    uris = [_object(folder).get("uri") for folder in folders]
+    uris = [json_object(folder).get("uri") for folder in folders]
     root_uri, root_path = params.get("rootUri"), params.get("rootPath")
     for candidates in (uris, [root_uri]):
         paths = {uri: path_of(uri) for uri in candidates if isinstance(uri, str)}
@@ -175,7 +175,3 @@ def _own_folder() -> tuple[str, ...]:
         return (str(Path.cwd()),)
     except OSError:
         return ()
-
-
-def _object(value: Any) -> Json:
-    return cast("Json", value) if isinstance(value, dict) else {}

@@ -15,6 +15,7 @@ from pilothouse_agent.kernel.tooling import ToolError
 from pilothouse_agent.tools.files.diagnostics import Diagnostic, Severity, listed
 from pilothouse_server.transport.rpc import ClientGone, RequestFault, Rpc
 from pilothouse_server.wire import method_names as names
+from pilothouse_server.wire.json_object import json_object
 
 __all__ = ["ClientDiagnostics", "DiagnosticsOfEdits"]
 
@@ -109,20 +110,16 @@ def _new(before: Sequence[Diagnostic], after: Sequence[Diagnostic]) -> list[Diag
 
 def _read(answer: Any) -> tuple[Diagnostic, ...]:
     """What can be understood of it."""
-    given = _object(answer).get("diagnostics")
+    given = json_object(answer).get("diagnostics")
     items = cast("list[Any]", given) if isinstance(given, list) else []
-    found = [_diagnostic(_object(item)) for item in items]
+    found = [_diagnostic(json_object(item)) for item in items]
     return tuple(each for each in found if each is not None)
 
 
 def _diagnostic(item: dict[str, Any]) -> Diagnostic | None:
-    line = _object(_object(item.get("range")).get("start")).get("line")
+    line = json_object(json_object(item.get("range")).get("start")).get("line")
     message = item.get("message")
     if not isinstance(line, int) or not isinstance(message, str):
         return None
     named = [str(item[name]) for name in ("source", "code") if isinstance(item.get(name), str | int)]
     return Diagnostic(line + 1, _SEVERITIES.get(item.get("severity"), "error"), message, " ".join(named))
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

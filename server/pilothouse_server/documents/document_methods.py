@@ -6,16 +6,13 @@ key, and what does not fit must leave a doubt at its document, or the rest of it
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 from pygls.lsp.server import LanguageServer
 
 from pilothouse_server.documents.editor_side import EditorSide
 from pilothouse_server.wire import method_names as names
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["register_document_methods"]
-
-Json: TypeAlias = dict[str, Any]
 
 
 def register_document_methods(server: LanguageServer, editor: EditorSide) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from pilothouse_agent.files.file_key import file_key
 from pilothouse_agent.files.same_text import same_text
@@ -16,6 +15,7 @@ from pilothouse_server.documents.disk_looks import DiskLooks
 from pilothouse_server.documents.document import Document, DocumentEvent, DocumentListener
 from pilothouse_server.documents.listeners import Listeners
 from pilothouse_server.documents.sync_params import Unfit, changed, opened, saved_text, uri_in
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["Documents"]
 
@@ -109,7 +109,7 @@ class Documents:
         """Told of every document, synchronously and in order; returns what ends it."""
         return self._listeners.add(listener)
 
-    def did_open(self, params: Mapping[str, Any]) -> None:
+    def did_open(self, params: Json) -> None:
         uri = _uri(params)
         if uri is None:
             return
@@ -122,7 +122,7 @@ class Documents:
         if document.path is not None:
             self._look_soon(document, document.path)
 
-    def did_change(self, params: Mapping[str, Any]) -> None:
+    def did_change(self, params: Json) -> None:
         uri = _uri(params)
         if uri is None:
             self._lose(self.all(), "the editor changed a document without naming it")
@@ -139,7 +139,7 @@ class Documents:
         except Unfit as error:
             document.lose(f"the editor {error}")
 
-    def did_save(self, params: Mapping[str, Any]) -> None:
+    def did_save(self, params: Json) -> None:
         uri = _uri(params)
         document = self.get(uri) if uri is not None else None
         if document is not None:
@@ -147,7 +147,7 @@ class Documents:
             if document.path is not None:
                 self._look_soon(document, document.path)
 
-    def did_tell_encoding(self, params: Mapping[str, Any]) -> None:
+    def did_tell_encoding(self, params: Json) -> None:
         """Of a client that declares `encodings`: what it has read an open document as."""
         uri, name = params.get("uri"), params.get("encoding")
         document = self.get(uri) if isinstance(uri, str) else None
@@ -158,7 +158,7 @@ class Documents:
         if document.path is not None:
             self._look_soon(document, document.path)
 
-    def did_close(self, params: Mapping[str, Any]) -> None:
+    def did_close(self, params: Json) -> None:
         uri = _uri(params)
         document = self._open.pop(uri_key(uri), None) if uri is not None else None
         if uri is None or document is None:
@@ -206,7 +206,7 @@ class Documents:
         return None if found is None else found.text
 
 
-def _uri(params: Mapping[str, Any]) -> str | None:
+def _uri(params: Json) -> str | None:
     uri = uri_in(params)
     if uri is None:
         logger.warning("Ignored a message about a document that does not name one")

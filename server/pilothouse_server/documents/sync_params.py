@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeGuard, cast
+from typing import Any, TypeGuard, cast
 
 from pilothouse_server.client.positions import Position
+from pilothouse_server.wire.json_object import Json, json_object
 
 __all__ = ["Change", "Changed", "Opened", "Unfit", "changed", "opened", "saved_text", "uri_in"]
-
-Json: TypeAlias = Mapping[str, Any]
 
 
 class Unfit(Exception):
@@ -40,13 +39,13 @@ class Changed:
 
 def uri_in(params: Json) -> str | None:
     """The document that the message is about; None when it does not say."""
-    uri = _object(params.get("textDocument")).get("uri")
+    uri = json_object(params.get("textDocument")).get("uri")
     return uri if isinstance(uri, str) and uri else None
 
 
 def opened(params: Json) -> Opened:
     """Raises `Unfit`."""
-    document = _object(params.get("textDocument"))
+    document = json_object(params.get("textDocument"))
     language = document.get("languageId")
     return Opened(
         language if isinstance(language, str) else "",
@@ -60,7 +59,7 @@ def changed(params: Json) -> Changed:
     listed = params.get("contentChanges")
     if not isinstance(listed, Sequence) or isinstance(listed, str):
         raise Unfit("sent a change without a list of changes")
-    version = _version(_object(params.get("textDocument")))
+    version = _version(json_object(params.get("textDocument")))
     return Changed(version, tuple(_change(item) for item in cast("Sequence[Any]", listed)))
 
 
@@ -70,15 +69,15 @@ def saved_text(params: Json) -> str | None:
 
 
 def _change(item: Any) -> Change:
-    text = _text(_object(item).get("text"), "sent a change without its text")
-    span = _object(item).get("range")
+    text = _text(json_object(item).get("text"), "sent a change without its text")
+    span = json_object(item).get("range")
     if span is None:
         return Change(text)
-    return Change(text, (_position(_object(span).get("start")), _position(_object(span).get("end"))))
+    return Change(text, (_position(json_object(span).get("start")), _position(json_object(span).get("end"))))
 
 
 def _position(value: Any) -> Position:
-    line, character = _object(value).get("line"), _object(value).get("character")
+    line, character = json_object(value).get("line"), json_object(value).get("character")
     if not _is_count(line) or not _is_count(character):
         raise Unfit("sent a change whose range is not made of line and character numbers")
     return Position(line, character)
@@ -99,7 +98,3 @@ def _text(value: Any, otherwise: str) -> str:
 
 def _is_count(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _object(value: Any) -> Json:
-    return cast("Json", value) if isinstance(value, dict) else {}

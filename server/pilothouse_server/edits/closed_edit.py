@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeAlias
 
 from pilothouse_agent.files.same_text import same_but_last_end, with_lf
 from pilothouse_agent.files.uris import path_to_uri
@@ -12,10 +11,9 @@ from pilothouse_agent.kernel.ports import FileChange
 from pilothouse_server.client.positions import Encoding
 from pilothouse_server.documents.disk_look import look_at
 from pilothouse_server.edits.text_edits import text_edits
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["closed_edit", "is_on_disk", "plain", "puts_text"]
-
-Json: TypeAlias = dict[str, Any]
 
 
 def closed_edit(change: FileChange, encoding: Encoding, uri_of: Callable[[str], str] = path_to_uri) -> Json:

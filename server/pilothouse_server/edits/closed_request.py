@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any
 
 from pilothouse_agent.files.same_text import same_but_last_end
 from pilothouse_agent.kernel.abort import AbortSignal
@@ -18,10 +18,10 @@ from pilothouse_server.edits.edit_request import Answer, Limits, Outcome, answer
 from pilothouse_server.edits.edit_traces import stands
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import method_names as names
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["ClosedRequest"]
 
-Json: TypeAlias = dict[str, Any]
 
 _LOOK_EVERY = 0.25
 """Seconds between looks at the disk, which nobody tells of."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pilothouse_server.protocol.models import JsonDict, Wire
+from pilothouse_server.protocol.models import Wire
+from pilothouse_server.wire.json_object import Json
 
 __all__ = [
     "AskParams",
@@ -73,5 +74,5 @@ class DiagnosticsParams(Wire):
 
 
 class DiagnosticsResult(Wire):
-    diagnostics: list[JsonDict]
+    diagnostics: list[Json]
     """Their lines count from 0, as in LSP."""

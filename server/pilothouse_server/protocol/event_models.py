@@ -18,6 +18,7 @@ from pilothouse_agent.kernel import messages as m
 from pilothouse_server.protocol import events as shapes
 from pilothouse_server.protocol import models as p
 from pilothouse_server.protocol.kernel_values import declared_fields
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["EVENTS", "SOURCES", "event_model"]
 
@@ -45,7 +46,7 @@ class BlockPlaceModel(p.Wire):
 class MessageModel(p.Wire):
     id: str
     role: m.Role
-    content: list[p.JsonDict]
+    content: list[Json]
     """Blocks of type text, thinking, toolCall and image."""
     time: str
     queue_id: str | None = None
@@ -90,7 +91,7 @@ def _value_model(kind: type) -> type[p.Wire]:
 
 
 def _made(name: str, base: type[Any], declared: type, **more: Any) -> Any:
-    hints = get_type_hints(declared, localns={"JsonObject": p.JsonDict})
+    hints = get_type_hints(declared, localns={"JsonObject": Json})
     for attribute, name_on_wire, default in declared_fields(declared):
         more[attribute] = _field(hints[attribute], name_on_wire, default)
     # A dataclass and a named tuple that say nothing get a docstring made of their fields.

@@ -6,7 +6,7 @@ fields are ignored. Lines count from 1, LSP positions from 0.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from pilothouse_server.wire import faults
+from pilothouse_server.wire.json_object import Json
 
 __all__ = [
     "ALREADY_RESOLVED",
@@ -50,7 +51,6 @@ __all__ = [
     "EventsResult",
     "HunkModel",
     "ImageContent",
-    "JsonDict",
     "KeySourceName",
     "Message",
     "MessageParams",
@@ -98,8 +98,6 @@ UNTRUSTED = ErrorKindCode(-31007, "untrusted")
 SHUTTING_DOWN = ErrorKindCode(faults.SHUTTING_DOWN, "shuttingDown")
 SESSION_LOCKED = ErrorKindCode(-31009, "sessionLocked")
 
-JsonDict: TypeAlias = dict[str, Any]
-
 
 class Wire(BaseModel):
     """Base of everything on the wire."""
@@ -113,7 +111,7 @@ class Wire(BaseModel):
         defer_build=True,
     )
 
-    def to_wire(self) -> JsonDict:
+    def to_wire(self) -> Json:
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -148,8 +146,8 @@ class Message(Wire):
 class Selection(Wire):
     """LSP range: lines and characters from 0, in the negotiated encoding."""
 
-    start: JsonDict
-    end: JsonDict
+    start: Json
+    end: Json
 
 
 class PromptContext(Wire):
@@ -157,7 +155,7 @@ class PromptContext(Wire):
 
     uri: str | None = None
     selection: Selection | None = None
-    diagnostics: list[JsonDict] | None = None
+    diagnostics: list[Json] | None = None
 
 
 class PromptParams(Message):
@@ -284,7 +282,7 @@ class WithUsage(Wire):
     """null when no provider reported any."""
 
     @model_serializer(mode="wrap")
-    def _with_null(self, handler: SerializerFunctionWrapHandler) -> JsonDict:
+    def _with_null(self, handler: SerializerFunctionWrapHandler) -> Json:
         """Wherever it stands: nulls are left out, but this one is part of what is said."""
         return {"usage": None, **handler(self)}
 
@@ -363,16 +361,16 @@ class SnapshotModel(Wire):
     seq: int
     """Of the last event that is contained."""
     state: SessionState
-    messages: list[JsonDict]
+    messages: list[Json]
     """As in message_end."""
-    streaming_message: JsonDict | None = None
+    streaming_message: Json | None = None
     """`{id, role, content}` as far as it has come."""
 
 
 class EventsResult(Wire):
     """Either the events, or a snapshot when the epoch is not ours or the events are not kept any more."""
 
-    events: list[JsonDict] | None = None
+    events: list[Json] | None = None
     """Params of agent/event; ended messages and calls without their updates."""
     through_seq: int | None = None
     more: bool | None = None
@@ -400,7 +398,7 @@ class ApprovalCall(Wire):
     id: str
     name: str
     kind: str
-    arguments: JsonDict
+    arguments: Json
     arguments_cut: bool = False
     """Long texts and lists in them are shortened."""
 
@@ -460,4 +458,4 @@ class ClientFeatures(Wire):
     """`each`: deltas that came in one network read are not put together."""
     log: Literal["error", "warning", "info"] | None = None
     """The least of the server's own log that comes as `window/logMessage`; absent: nothing of it."""
-    settings: JsonDict = {}
+    settings: Json = {}

@@ -18,10 +18,10 @@ from pilothouse_server.protocol.methods import METHODS, Method
 from pilothouse_server.protocol.models import ClientFeatures, ErrorKindCode, Wire
 from pilothouse_server.wire import method_names as names
 from pilothouse_server.wire.entry import complain, say
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["json_schema", "protocol_page", "write_schema"]
 
-Json = dict[str, Any]
 
 _HEAD = """\
 # Protocol

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from pilothouse_agent.kernel.tooling import FileDiff, Hunk
 from pilothouse_server.wire.codec import encode
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["TEXT_ROOM", "brief", "shortened_arguments", "shortened_diffs", "shortened_text"]
 
-Json: TypeAlias = Mapping[str, Any]
 
 TEXT_ROOM = 16 * 1024
 """Bytes of JSON for the arguments of a call; characters for a text of its own."""

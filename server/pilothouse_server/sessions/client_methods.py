@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
@@ -12,10 +10,9 @@ from pilothouse_server.sessions.client_settings import ClientSettings
 from pilothouse_server.sessions.sessions import Sessions
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import method_names as names
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["register_client_methods"]
-
-Json: TypeAlias = dict[str, Any]
 
 
 def register_client_methods(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, TypeAlias
+from typing import Any
 
 from pilothouse_server.client.configuration import Configuration
 from pilothouse_server.client.habits import habits_of
@@ -13,10 +13,9 @@ from pilothouse_server.sessions.sessions import Sessions
 from pilothouse_server.sessions.settings_sources import SettingsSources
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import method_names as names
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["ClientSettings"]
-
-Json: TypeAlias = dict[str, Any]
 
 
 class ClientSettings:

@@ -7,16 +7,16 @@ import logging
 import math
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from pilothouse_server.wire import method_names as names
 from pilothouse_server.wire.faults import INTERNAL_ERROR, ClientGone, RequestFault
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["Asking"]
 
 logger = logging.getLogger(__name__)
 
-Json: TypeAlias = dict[str, Any]
 
 _GONE = "The connection to the client has ended."
 

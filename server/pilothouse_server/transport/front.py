@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
+
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["Front", "Host"]
-
-Json: TypeAlias = dict[str, Any]
 
 
 class Host(Protocol):

@@ -28,6 +28,7 @@ from pilothouse_server.wire.faults import (
     ClientGone,
     RequestFault,
 )
+from pilothouse_server.wire.json_object import Json
 
 __all__ = [
     "CANCELLED",
@@ -45,7 +46,6 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 Id: TypeAlias = int | str
-Json: TypeAlias = dict[str, Any]
 
 _NOT_AN_OBJECT = "A message must be a JSON object; batches are not taken."
 _NOT_A_MESSAGE = (

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, TypeAlias
 
 from pilothouse_server.wire import method_names as names
 from pilothouse_server.wire.codec import encode
+from pilothouse_server.wire.json_object import Json
 
 __all__ = ["Trace"]
 
-Json: TypeAlias = dict[str, Any]
 
 _OFF, _MESSAGES, _VERBOSE = "off", "messages", "verbose"
 _MOST = 10_000
