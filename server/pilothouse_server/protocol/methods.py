@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pilothouse_server.protocol import approvals as a
 from pilothouse_server.protocol import choosing as c
 from pilothouse_server.protocol import editor as e
 from pilothouse_server.protocol import kept as k
@@ -181,7 +182,7 @@ METHODS: tuple[Method, ...] = (
         names.ANSWER,
         "server",
         "Answer an open approval, from wherever. The first answer wins.",
-        p.AnswerParams,
+        a.AnswerParams,
         (p.EmptyResult,),
         (p.ALREADY_RESOLVED,),
     ),
@@ -189,8 +190,8 @@ METHODS: tuple[Method, ...] = (
         names.PREVIEW,
         "server",
         "The whole command and diffs of an open approval, where its request has `cut`.",
-        p.PreviewParams,
-        (p.PreviewResult,),
+        a.PreviewParams,
+        (a.PreviewResult,),
         (p.ALREADY_RESOLVED,),
     ),
     Method(
@@ -207,8 +208,8 @@ METHODS: tuple[Method, ...] = (
         "client",
         "Ask the user. Waits as long as the user does; null, an error or an unknown option mean no. "
         "Withdrawn with `$/cancelRequest`. Sent to clients that declared `approvals`.",
-        p.ApprovalParams,
-        (p.ApprovalResult,),
+        a.ApprovalParams,
+        (a.ApprovalResult,),
     ),
     Method(
         names.ASK,

@@ -34,22 +34,16 @@ __all__ = [
     "AbortParams",
     "AbortResult",
     "AcceptedResult",
-    "AnswerParams",
-    "ApprovalCall",
-    "ApprovalParams",
-    "ApprovalResult",
     "ClientFeatures",
     "CloseParams",
     "Content",
     "DeliveryResult",
-    "DiffModel",
     "EditFeatures",
     "EmptyResult",
     "ErrorKindCode",
     "ErrorModel",
     "EventsParams",
     "EventsResult",
-    "HunkModel",
     "ImageContent",
     "KeySourceName",
     "Message",
@@ -58,8 +52,6 @@ __all__ = [
     "NewResult",
     "OpenApproval",
     "OptionModel",
-    "PreviewParams",
-    "PreviewResult",
     "PromptContext",
     "PromptParams",
     "QueuedText",
@@ -195,14 +187,6 @@ class UnqueueParams(Wire):
 class UnqueueResult(Wire):
     removed: list[str]
     """The ids that were still queued."""
-
-
-class AnswerParams(Wire):
-    """Answers an open approval from anywhere; the first answer wins."""
-
-    approval_id: str
-    option_id: str
-    reason: str | None = None
 
 
 class EmptyResult(Wire):
@@ -375,64 +359,6 @@ class EventsResult(Wire):
     through_seq: int | None = None
     more: bool | None = None
     snapshot: SnapshotModel | None = None
-
-
-class HunkModel(Wire):
-    """Line numbers from 1; each line begins with a blank, `-` or `+`."""
-
-    old_start: int
-    new_start: int
-    lines: list[str]
-
-
-class DiffModel(Wire):
-    uri: str
-    old_text: str | None = None
-    """Absent: the file does not exist yet."""
-    new_text: str | None = None
-    """Absent: the file is to be deleted."""
-    hunks: list[HunkModel]
-
-
-class ApprovalCall(Wire):
-    id: str
-    name: str
-    kind: str
-    arguments: Json
-    arguments_cut: bool = False
-    """Long texts and lists in them are shortened."""
-
-
-class ApprovalParams(Wire):
-    approval_id: str
-    session_id: str
-    run_id: str
-    tool_call: ApprovalCall
-    title: str
-    risk: Literal["low", "medium", "high"]
-    command: str | None = None
-    diffs: list[DiffModel] | None = None
-    cut: bool = False
-    """The command or the diffs are shortened; `agent/preview` gives the whole."""
-    options: list[OptionModel]
-
-
-class PreviewParams(Wire):
-    approval_id: str
-    uri: str | None = None
-    """Of one file; absent: all of them, and the command."""
-
-
-class PreviewResult(Wire):
-    command: str | None = None
-    diffs: list[DiffModel] | None = None
-
-
-class ApprovalResult(Wire):
-    option_id: str
-    reason: str | None = None
-    stop: bool = False
-    """End the run as well."""
 
 
 class EditFeatures(Wire):

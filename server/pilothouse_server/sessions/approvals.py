@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pilothouse_agent.files.uris import path_to_uri
 from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.tooling import FileDiff, Preview
-from pilothouse_server.protocol import models as protocol
+from pilothouse_server.protocol.approvals import ApprovalResult
 from pilothouse_server.protocol.kernel_values import to_wire
 from pilothouse_server.protocol.shortened import brief, shortened_arguments, shortened_diffs, shortened_text
 from pilothouse_server.transport.rpc import Rpc
@@ -40,7 +40,7 @@ class ClientApprover:
         params = _params(question, self._session_id, self._uri_of)
         answer = await _asked(self._rpc, names.REQUEST_APPROVAL, params)
         try:
-            result = protocol.ApprovalResult.model_validate(answer, by_alias=True, by_name=False)
+            result = ApprovalResult.model_validate(answer, by_alias=True, by_name=False)
         except ValidationError:
             return None
         return Answer(result.option_id, result.reason, result.stop, by="client")
