@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -202,3 +203,102 @@ def test_a_session_is_exported_and_deleted_with_all_that_belongs_to_it(
     assert json.loads(data)["session"]["id"] == session
     assert (deleted["result"], twice["result"], kind(gone)) == ({}, {}, protocol.UNKNOWN_SESSION.kind)
     assert [str(path) for path in tmp_path.rglob(f"*{session}*")] == []
+
+
+@pytest.mark.covers("J9")
+@pytest.mark.parametrize(("files", "stands"), [("keep", True), ("undo", False)])
+def test_a_conversation_goes_back_to_before_a_message_and_its_files_only_when_asked(
+    servers: Nursery, tmp_path: Path, project: Path, files: str, stands: bool
+) -> None:
+    write = call("c1", "write_file", path="new.py", content="x = 1\n")
+    with servers.started(tmp_path) as client:
+        session = begin(client, project, HELLO, {"calls": [write]}, AGAIN, HELLO)
+        client.ask("one", names.PROMPT, sessionId=session, text="First")
+        run = client.ask("two", names.PROMPT, sessionId=session, text="Second")["result"]["runId"]
+        whole = client.ask("see", names.SESSION_LOAD, sessionId=session)["result"]["snapshot"]["messages"]
+        second = next(message["id"] for message in whole if message["content"][0].get("text") == "Second")
+        back = client.ask("back", names.REWIND, sessionId=session, messageId=second, files=files)["result"]
+        client.ask("three", names.PROMPT, sessionId=session, text="Third")
+        client.signal(signal.SIGKILL)
+    with servers.started(tmp_path) as later:
+        later.initialize(options={})
+        loaded = later.ask("load", names.SESSION_LOAD, sessionId=session)["result"]
+        unknown = later.ask("no", names.REWIND, sessionId=session, messageId=second)
+
+    ids = [message["id"] for message in whole]
+    assert (back["messages"], back["runIds"]) == (ids[ids.index(second) :], [run])
+    assert (project / "new.py").exists() == stands
+    assert [text for text in said(loaded["snapshot"]) if not text.startswith("custom")] == [
+        "user: First",
+        "assistant: Hello.",
+        "user: Third",
+        "assistant: Hello.",
+    ]
+    assert [violation["path"] for violation in unknown["error"]["data"]["violations"]] == ["messageId"]
+
+
+@pytest.mark.covers("J5")
+def test_a_session_that_cannot_be_saved_says_so_once_and_is_saved_when_it_can_be(
+    servers: Nursery, tmp_path: Path, project: Path
+) -> None:
+    in_the_way = tmp_path / "data"
+    in_the_way.write_text("no folder", encoding="utf-8")
+    with servers.started(tmp_path) as client:
+        session = begin(client, project, HELLO, AGAIN)
+        client.ask("one", names.PROMPT, sessionId=session, text="First")
+        epoch = client.ask("load", names.SESSION_LOAD, sessionId=session)["result"]["epoch"]
+        troubled = client.ask("state", names.STATE, sessionId=session)["result"]["sessions"][0]
+        in_the_way.unlink()
+        client.ask("two", names.PROMPT, sessionId=session, text="Second")
+        state = client.ask("again", names.STATE, sessionId=session)["result"]["sessions"][0]
+        replayed = client.ask("see", names.EVENTS, sessionId=session, epoch=epoch, afterSeq=0)["result"]
+        client.signal(signal.SIGKILL)
+    with servers.started(tmp_path) as later:
+        later.initialize(options={})
+        loaded = later.ask("load", names.SESSION_LOAD, sessionId=session)["result"]
+
+    told = [event["code"] for event in replayed["events"] if event["type"] == "notice"]
+    assert (troubled["unsaved"], state.get("unsaved"), told) == (True, None, ["unsaved", "saved"])
+    assert said(loaded["snapshot"]) == [
+        "user: First",
+        "assistant: Hello.",
+        "user: Second",
+        "assistant: Again.",
+    ]
+
+
+@pytest.mark.covers("J3", "J13")
+@pytest.mark.parametrize("seed", range(15))
+def test_whatever_a_killed_server_has_told_is_in_its_session(
+    servers: Nursery, tmp_path: Path, project: Path, seed: int
+) -> None:
+    calls = [call(f"c{number}", "bash", command=f"echo {number}") for number in range(2)]
+    turns: list[Turn] = [{"text": ["Turn ", str(number)], "calls": calls} for number in range(6)]
+    with servers.started(tmp_path) as client:
+        session = begin(client, project, *turns, AGAIN)
+        client.send(request("run", names.PROMPT, sessionId=session, text="Go"))
+        wanted = random.Random(seed).randrange(1, 60)
+        told: list[str] = []
+        for _ in range(wanted):
+            event = client.until(method=names.EVENT)["params"]
+            if event["type"] == "message_end":
+                told.append(event["message"]["id"])
+            if event["type"] == "agent_end":
+                break
+        client.signal(signal.SIGKILL)
+        told += [
+            message["params"]["message"]["id"]
+            for message in client.rest()
+            if message.get("params", {}).get("type") == "message_end"
+        ]
+    with servers.started(tmp_path) as later:
+        later.initialize(options={})
+        loaded = later.ask("load", names.SESSION_LOAD, sessionId=session)
+        if not told:
+            assert loaded.get("error", {}).get("data") in ({"kind": "unknownSession"}, None)
+            return
+        kept = [message["id"] for message in loaded["result"]["snapshot"]["messages"]]
+        after = later.ask("next", names.PROMPT, sessionId=session, text="On")["result"]
+
+    assert [message for message in told if message not in kept] == []
+    assert after["stopReason"] == "completed"

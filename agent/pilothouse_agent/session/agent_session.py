@@ -19,6 +19,7 @@ from pilothouse_agent.kernel.run import Run, RunResult
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.session.coming_run import ComingRun
 from pilothouse_agent.session.keeping import Keeping
+from pilothouse_agent.session.log.restore import Restored
 from pilothouse_agent.session.open_folders import OpenFolders
 from pilothouse_agent.settings.settings import Settings
 
@@ -149,6 +150,13 @@ class AgentSession:
             return outcome
         finally:
             self._no_undo.set()
+
+    def go_back(self, state: Restored, *, to: str | None) -> None:
+        """Go on from an earlier record of the log, where the conversation stood so. Raises `AgentBusy`."""
+        if self.keeping is None or self._next is not None or self._undoing:
+            raise AgentBusy
+        self.agent.load(state.messages)
+        self.keeping.go_back(state, to=to)
 
     def configure(self, settings: Settings) -> None:
         """Take changed settings from the next run on."""

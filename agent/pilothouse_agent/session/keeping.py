@@ -5,6 +5,7 @@ from __future__ import annotations
 from pilothouse_agent.kernel.agent import Agent
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.session.log.kept import KeptLog
+from pilothouse_agent.session.log.restore import Restored
 from pilothouse_agent.session.log.scribe import Scribe, unsaved_notice
 from pilothouse_agent.session.log.writer import LogWriter
 
@@ -31,6 +32,10 @@ class Keeping:
     @property
     def title(self) -> str | None:
         return self.scribe.standing.title
+
+    def go_back(self, state: Restored, *, to: str | None) -> None:
+        """The agent has been given the messages already."""
+        self.scribe.move(state.standing, to=to)
 
     async def close(self, limit: float) -> bool:
         """Whether all of it could be written, within `limit` seconds."""

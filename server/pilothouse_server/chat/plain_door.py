@@ -25,7 +25,7 @@ from pilothouse_server.protocol import models as protocol
 from pilothouse_server.protocol.faults import fault
 from pilothouse_server.protocol.undo import RewindResult
 from pilothouse_server.sessions.sessions import Sessions
-from pilothouse_server.sessions.undo_methods import undo_run
+from pilothouse_server.sessions.undoing import undo_run
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import method_names as names
 from pilothouse_server.wire.faults import REQUEST_FAILED, ClientGone, RequestFault

@@ -99,7 +99,8 @@ METHODS: tuple[Method, ...] = (
         "server",
         "Undo what a run did to files, by default the last run that changed any: only texts that are still "
         "as it left them, newest first, open documents through the editor. Where others have changed a file "
-        "since, the text without the run's change is offered. Refused while a run is active.",
+        "since, the text without the run's change is offered. Refused while a run is active. With "
+        "`messageId` the conversation goes back to before a message, and files only where `files` says so.",
         u.RewindParams,
         (u.RewindResult,),
         (p.BUSY, p.UNKNOWN_SESSION),

@@ -14,6 +14,10 @@ class RewindParams(Wire):
     """Also one of an earlier server process."""
     run_id: str | None = None
     """Absent: the last run that changed files and is not undone."""
+    message_id: str | None = None
+    """Take the conversation back to before this message instead; the session has to be open."""
+    files: Literal["undo", "keep"] = "keep"
+    """With `messageId`: what becomes of the files that later runs changed. Without it they are undone."""
     merge: bool = False
     """Put what is offered in place."""
 
@@ -37,3 +41,7 @@ class RewindResult(Wire):
     files: list[RewoundModel]
     complete: bool
     """false: some changes of the run were not known any more."""
+    messages: list[str] | None = None
+    """With `messageId`: the messages that are left out, oldest first."""
+    run_ids: list[str] | None = None
+    """With `messageId`: the runs behind it that changed files."""
