@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import secrets
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from pathlib import Path
 
 from pilothouse_agent.files.disk_files import DiskFiles
 from pilothouse_agent.files.encodings import DeclaredEncodings
@@ -26,39 +21,27 @@ from pilothouse_agent.kernel.compaction import DropOldestTurns
 from pilothouse_agent.kernel.events import Notice
 from pilothouse_agent.kernel.messages import Message
 from pilothouse_agent.kernel.parts import AgentParts, random_id
-from pilothouse_agent.kernel.ports import Approver, FilePort, ModelProvider, NewsSource, Tool
+from pilothouse_agent.kernel.ports import Approver, ModelProvider, NewsSource
 from pilothouse_agent.kernel.request import ImageLimits, ThinkingLevel
 from pilothouse_agent.permissions.approval_mode import ApprovalMode
 from pilothouse_agent.permissions.permission_config import pipeline_from
 from pilothouse_agent.permissions.pipeline import Pipeline
 from pilothouse_agent.session.agent_session import AgentSession
+from pilothouse_agent.session.commands import SessionCommands
 from pilothouse_agent.session.extras import Extras
 from pilothouse_agent.session.keeping import Keeping
 from pilothouse_agent.session.log.kept import KeptLog
 from pilothouse_agent.session.log.restore import Restored
 from pilothouse_agent.session.open_folders import OpenFolders
+from pilothouse_agent.session.own_tools import Means, own_tools
 from pilothouse_agent.session.prompt import Environment, PromptMaker
 from pilothouse_agent.session.recording import RunRecorder
 from pilothouse_agent.settings.places import changes_file
 from pilothouse_agent.settings.settings import Settings
 from pilothouse_agent.settings.tool_names import OPTIONAL_TOOL_NAMES, TOOL_NAMES
-from pilothouse_agent.tools.files.delete_file import DeleteFileTool
-from pilothouse_agent.tools.files.edit_file import EditFileTool
-from pilothouse_agent.tools.files.move_file import MoveFileTool
-from pilothouse_agent.tools.files.read_file import ReadFileTool
-from pilothouse_agent.tools.files.write_file import WriteFileTool
-from pilothouse_agent.tools.planning.complete_step import CompleteStepTool
-from pilothouse_agent.tools.planning.todo_write import TodoWriteTool
 from pilothouse_agent.tools.planning.todos import TodoList
 from pilothouse_agent.tools.registry import ToolRegistry
-from pilothouse_agent.tools.search.glob_file import GlobFileTool
-from pilothouse_agent.tools.search.grep import GrepTool
-from pilothouse_agent.tools.search.ripgrep import Ripgrep
-from pilothouse_agent.tools.shell.background import BackgroundProcesses
-from pilothouse_agent.tools.shell.bash import BashTool
 from pilothouse_agent.tools.shell.environment import child_environment
-from pilothouse_agent.tools.shell.output import OutputLimits
-from pilothouse_agent.tools.shell.running import Shell
 
 __all__ = ["SessionOptions", "create_session"]
 
@@ -84,6 +67,35 @@ class SessionOptions:
     """Whether settings that come from the workspace may loosen permissions."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What a session stands on before it has an agent."""
+
+    options: SessionOptions
+    workspace: Workspace
+    extra: Extras
+    held: OpenFiles | None
+    encodings: DeclaredEncodings
+    journal: ChangeJournal
+    recorder: RunRecorder
+    files: DiskFiles
+    commands: SessionCommands
+
+    def judged(self, settings: Settings, *, trusted: bool) -> tuple[Pipeline, list[str]]:
+        """The permissions of the workspace as it is now, and what has no effect in the settings."""
+        return pipeline_from(
+            settings.permissions,
+            folders=(*self.workspace.folders, str(self.commands.output)),
+            tools=(*TOOL_NAMES, *OPTIONAL_TOOL_NAMES, *(tool.spec.name for tool in self.extra.tools)),
+            trusted=trusted,
+            cwd=self.workspace.cwd,
+        )
+
+    def prompt(self) -> PromptMaker:
+        environment = Environment(self.workspace.places, date.today())
+        return PromptMaker(environment, schemas=self.options.settings.tools_schemas_in_prompt)
+
+
 def create_session(
     options: SessionOptions,
     *,
@@ -99,6 +111,59 @@ def create_session(
 
     `queue` is the process's; the caller closes the session. Blocks for a moment (resolves folders).
     """
+    ground = _ground(options, queue, open_files, extras)
+    before = kept.restored if kept is not None else Restored()
+    todos = TodoList(before.todos)
+    permissions, complaints = ground.judged(options.settings, trusted=options.trusted)
+    permissions.mode = options.mode
+    means = _means(ground, todos, permissions, lambda: provider.limits(agent.state.model).images)
+
+    def tools(settings: Settings) -> ToolRegistry:
+        return ToolRegistry([*own_tools(means, settings), *ground.extra.tools])
+
+    parts = _parts(ground, provider, permissions, approver, todos)
+    agent = _agent(parts, tools(options.settings), ground, before.messages)
+    keeping = Keeping(agent, kept, mode=options.mode) if kept is not None else None
+    folders = _folders(ground, permissions, agent)
+
+    def use_mode(mode: ApprovalMode) -> None:
+        permissions.mode = mode
+
+    def use_settings(settings: Settings) -> None:
+        folders.judge_by(lambda trusted: ground.judged(settings, trusted=trusted)[0])
+        agent.set_tools(tools(settings))
+
+    session = AgentSession(
+        options.session_id,
+        agent,
+        cwd=ground.workspace.cwd,
+        mode=options.mode,
+        release=partial(_release, ground, keeping),
+        undo=partial(rewind, ground.files, ground.journal),
+        use_mode=use_mode,
+        folders=folders,
+        use_settings=use_settings,
+        keeping=keeping,
+    )
+    return session, complaints
+
+
+class _AllNews:
+    """Implements the kernel's `NewsSource` over several."""
+
+    def __init__(self, *sources: NewsSource | None) -> None:
+        self._sources = [source for source in sources if source is not None]
+
+    def take(self) -> Sequence[tuple[str, str]]:
+        return [each for source in self._sources for each in source.take()]
+
+
+def _ground(
+    options: SessionOptions,
+    queue: WriteQueue,
+    open_files: Callable[[Workspace], OpenFiles] | None,
+    extras: Callable[[Workspace], Extras] | None,
+) -> _Ground:
     workspace = Workspace(options.folders)
     settings = options.settings
     extra = extras(workspace) if extras is not None else Extras()
@@ -120,170 +185,81 @@ def create_session(
         recorder=recorder,
         encodings=encodings,
     )
-    before = kept.restored if kept is not None else Restored()
-    todos = TodoList(before.todos)
-    # Made by the first command that needs it: a process that is killed then leaves nothing behind.
-    output = Path(tempfile.gettempdir(), f"pilothouse-{secrets.token_hex(8)}")
-    environment = child_environment(options.environment)
-    shell = Shell(workspace.cwd, environment)
-    background = BackgroundProcesses(shell, output)
-    added = [tool.spec.name for tool in extra.tools]
-    judging = partial(_judging, settings, workspace, str(output), added)
-    permissions, complaints = judging(trusted=options.trusted)
-    permissions.mode = options.mode
+    commands = SessionCommands(workspace.cwd, child_environment(options.environment))
+    return _Ground(options, workspace, extra, held, encodings, journal, recorder, files, commands)
 
-    def tools_for(settings: Settings) -> ToolRegistry:
-        limits = OutputLimits(settings.tools_output_lines, settings.tools_output_bytes)
-        bash = BashTool(
-            shell,
-            background,
-            output,
-            timeout=settings.tools_bash_timeout,
-            limits=limits,
-            read_only=_is_read_only,
-            before=extra.before_command,
-        )
-        return ToolRegistry(
-            [
-                *_file_tools(workspace, files, limits, lambda: provider.limits(agent.state.model).images),
-                *_search_tools(workspace, environment, permissions.protected_globs, limits, held),
-                bash,
-                TodoWriteTool(todos),
-                CompleteStepTool(todos),
-                *extra.tools,
-            ]
-        )
 
-    parts = AgentParts(
+def _means(
+    ground: _Ground, todos: TodoList, permissions: Pipeline, images: Callable[[], ImageLimits]
+) -> Means:
+    return Means(
+        ground.workspace,
+        ground.files,
+        ground.held,
+        ground.commands,
+        ground.extra.before_command,
+        todos,
+        permissions,
+        images,
+    )
+
+
+def _parts(
+    ground: _Ground,
+    provider: ModelProvider,
+    permissions: Pipeline,
+    approver: Approver | None,
+    todos: TodoList,
+) -> AgentParts:
+    settings = ground.options.settings
+    return AgentParts(
         provider,
-        session_id=options.session_id,
+        session_id=ground.options.session_id,
         permissions=permissions,
         approver=approver,
-        files=files,
+        files=ground.files,
         compactor=DropOldestTurns(SystemClock(), partial(random_id, "msg"), todos),
         retry=settings.for_retries(),
         todos=todos,
-        news=_AllNews(background, extra.news),
-        hooks=extra.hooks,
+        news=_AllNews(ground.commands.background, ground.extra.news),
+        hooks=ground.extra.hooks,
         settings=settings.for_runs(),
     )
-    agent = _agent(parts, tools_for(settings), options, workspace, before.messages)
-    keeping = Keeping(agent, kept, mode=options.mode) if kept is not None else None
-    recorder.run_id = lambda: agent.run_id
-    recorder.complain = lambda text: agent.notify(Notice("warning", text, "undo"))
-
-    def use_mode(mode: ApprovalMode) -> None:
-        permissions.mode = mode
-
-    def use_settings(settings: Settings) -> None:
-        judging = partial(_judging, settings, workspace, str(output), added)
-        folders.judge_by(lambda trusted: judging(trusted=trusted)[0])
-        agent.set_tools(tools_for(settings))
-
-    async def release() -> None:
-        if extra.close is not None:
-            extra.close()
-        if keeping is not None and not await keeping.close(_LAST_LINES):
-            logger.warning("The end of session %s could not be saved", options.session_id)
-        await asyncio.gather(background.close(), shell.close())
-        await asyncio.to_thread(shutil.rmtree, output, ignore_errors=True)
-
-    folders = OpenFolders(
-        workspace,
-        permissions,
-        encodings,
-        agent,
-        judging=lambda trusted: judging(trusted=trusted)[0],
-        prompt=partial(_prompt, workspace, settings),
-        trusted=options.trusted,
-    )
-    session = AgentSession(
-        options.session_id,
-        agent,
-        cwd=workspace.cwd,
-        mode=options.mode,
-        release=release,
-        undo=partial(rewind, files, journal),
-        use_mode=use_mode,
-        folders=folders,
-        use_settings=use_settings,
-        keeping=keeping,
-    )
-    return session, complaints
 
 
-class _AllNews:
-    """Implements the kernel's `NewsSource` over several."""
-
-    def __init__(self, *sources: NewsSource | None) -> None:
-        self._sources = [source for source in sources if source is not None]
-
-    def take(self) -> Sequence[tuple[str, str]]:
-        return [each for source in self._sources for each in source.take()]
-
-
-def _agent(
-    parts: AgentParts,
-    tools: ToolRegistry,
-    options: SessionOptions,
-    workspace: Workspace,
-    messages: Sequence[Message],
-) -> Agent:
-    settings = options.settings
+def _agent(parts: AgentParts, tools: ToolRegistry, ground: _Ground, messages: Sequence[Message]) -> Agent:
+    options, settings = ground.options, ground.options.settings
     agent = Agent(
         parts,
         model=options.model,
         tools=tools,
-        system_prompt=_prompt(workspace, settings),
+        system_prompt=ground.prompt(),
         thinking=options.thinking or settings.thinking,
         messages=messages,
     )
     agent.set_queue_mode("steering", settings.queue_steering)
     agent.set_queue_mode("followUp", settings.queue_follow_up)
+    ground.recorder.run_id = lambda: agent.run_id
+    ground.recorder.complain = lambda text: agent.notify(Notice("warning", text, "undo"))
     return agent
 
 
-def _prompt(workspace: Workspace, settings: Settings) -> PromptMaker:
-    environment = Environment(workspace.places, date.today())
-    return PromptMaker(environment, schemas=settings.tools_schemas_in_prompt)
-
-
-def _judging(
-    settings: Settings, workspace: Workspace, output: str, added: Sequence[str], *, trusted: bool
-) -> tuple[Pipeline, list[str]]:
-    return pipeline_from(
-        settings.permissions,
-        folders=(*workspace.folders, output),
-        tools=(*TOOL_NAMES, *OPTIONAL_TOOL_NAMES, *added),
-        trusted=trusted,
-        cwd=workspace.cwd,
+def _folders(ground: _Ground, permissions: Pipeline, agent: Agent) -> OpenFolders:
+    options = ground.options
+    return OpenFolders(
+        ground.workspace,
+        permissions,
+        ground.encodings,
+        agent,
+        judging=lambda trusted: ground.judged(options.settings, trusted=trusted)[0],
+        prompt=ground.prompt,
+        trusted=options.trusted,
     )
 
 
-def _file_tools(
-    workspace: Workspace, files: FilePort, limits: OutputLimits, images: Callable[[], ImageLimits]
-) -> list[Tool]:
-    changing = (WriteFileTool, EditFileTool, MoveFileTool, DeleteFileTool)
-    reading = ReadFileTool(workspace, files, limits=limits, images=images)
-    return [reading, *(tool(workspace, files) for tool in changing)]
-
-
-def _is_read_only(command: str) -> bool:
-    # Late, because reading shell takes a while to load and the first command is far away.
-    from pilothouse_agent.permissions.read_only import is_read_only
-
-    return is_read_only(command)
-
-
-def _search_tools(
-    workspace: Workspace,
-    environment: Mapping[str, str],
-    hidden: tuple[str, ...],
-    limits: OutputLimits,
-    held: OpenFiles | None,
-) -> list[Tool]:
-    ripgrep = Ripgrep(environment)
-    return [
-        GlobFileTool(workspace, ripgrep, protected=hidden, open_files=held),
-        GrepTool(workspace, ripgrep, protected=hidden, limits=limits, open_files=held),
-    ]
+async def _release(ground: _Ground, keeping: Keeping | None) -> None:
+    if ground.extra.close is not None:
+        ground.extra.close()
+    if keeping is not None and not await keeping.close(_LAST_LINES):
+        logger.warning("The end of session %s could not be saved", ground.options.session_id)
+    await ground.commands.close()
