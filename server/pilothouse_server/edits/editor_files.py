@@ -17,7 +17,7 @@ from typing import NamedTuple
 from pilothouse_agent.files.closed_files import ClosedFiles
 from pilothouse_agent.files.codec import NotText, decode
 from pilothouse_agent.files.encodings import DeclaredEncodings
-from pilothouse_agent.files.open_files import PartlyChanged, UnsavedFile
+from pilothouse_agent.files.open_files import UnsavedFile
 from pilothouse_agent.files.same_text import same_text
 from pilothouse_agent.kernel.abort import AbortSignal
 from pilothouse_agent.kernel.foreign_documents import uri_for_path
@@ -28,9 +28,11 @@ from pilothouse_server.documents.document import Document
 from pilothouse_server.documents.documents import Documents
 from pilothouse_server.edits.edit_request import Limits, Outcome
 from pilothouse_server.edits.editor_edits import EditorEdits
+from pilothouse_server.edits.failed_edits import failed_edit
 from pilothouse_server.edits.landings import Landing
 from pilothouse_server.edits.round_trip import refuse_unencodable, round_trip_fault
 from pilothouse_server.edits.text_edits import TextEdit, in_own_line_ends, text_edits
+from pilothouse_server.edits.trusted_documents import TrustedDocuments
 from pilothouse_server.transport.rpc import Rpc
 
 __all__ = ["EditorFiles"]
@@ -43,7 +45,6 @@ _SHOWS_OLD = (
     "user to reload it there; until then it cannot be edited."
 )
 _FOREIGN = "This is a document in the editor that is not a file here. It can only be read."
-_CELLS_NAMED = 30
 _TRIES = 10
 _UNEXPLAINED = 2
 """Refusals without a newer text that an edit is tried for: the second time the answer is meant."""
@@ -100,26 +101,27 @@ class EditorFiles:
         self._show = display
         self._tell = tell
         self._limits = limits or Limits()
+        self._trusted = TrustedDocuments(documents, display, settle=self._limits.settle)
         self._edits = EditorEdits(
             rpc, documents, profile, self._limits, labelled=labelled, can_reload=can_reload
         )
 
     async def holds(self, path: str) -> bool:
         """With a client that takes no edits only files with unsaved text are held, to be refused."""
-        await self._refuse_notebook(path)
+        await self._trusted.refuse_notebook(path)
         if self._profile.takes_edits or uri_for_path(path) is not None:
             return bool(await self._documents.locate(path))
         return bool(await self._documents.unsaved(path))
 
     async def read(self, path: str) -> FileText:
-        await self._settled(path)
+        await self._trusted.settled(path)
         place = await asyncio.to_thread(partial(self._look, path, whole=True))
-        document = self._document(path, place.shown)
+        document = self._trusted.document(path, place.shown)
         _refuse_deleted(document, place)
         note = await asyncio.to_thread(self._note, document, path, document.text, place)
         if note == _SHOWS_OLD:
             await self._edits.reloaded(document)
-            document = self._document(path, place.shown)
+            document = self._trusted.document(path, place.shown)
             place = await asyncio.to_thread(partial(self._look, path, whole=True))
             note = await asyncio.to_thread(self._note, document, path, document.text, place)
         return replace(_file(path, document.text), note=note)
@@ -156,7 +158,7 @@ class EditorFiles:
         if not found or not (self._profile.takes_edits or any(_may_be_unsaved(each) for each in found)):
             return None
         # A preview of a text that an edit may still change is asked about again if it does.
-        return _file(path, self._document(path, self._show(path), unsettled=True).peek())
+        return _file(path, self._trusted.document(path, self._show(path), unsettled=True).peek())
 
     async def change(self, path: str, change: TextChange, scope: WriteScope) -> FileChange:
         refusal, unexplained, reloaded = "", 0, False
@@ -180,8 +182,8 @@ class EditorFiles:
 
     async def refuse_unsaved(self, paths: Sequence[str]) -> None:
         for path in paths:
-            await self._settled(path)
-            await self._refuse_notebook(path)
+            await self._trusted.settled(path)
+            await self._trusted.refuse_notebook(path)
             if await self._documents.unsaved(path):
                 shown = await asyncio.to_thread(self._show, path)
                 raise ToolError(
@@ -259,7 +261,7 @@ class EditorFiles:
             self._tell(
                 f"{shown} may have been edited in a wrong place, since its text had moved. Look at it."
             )
-        return _failed(document, shown, outcome, made)
+        return failed_edit(document, shown, outcome, made)
 
     async def _taken_back(
         self, document: Document, landing: Landing, path: str, signal: AbortSignal
@@ -275,13 +277,13 @@ class EditorFiles:
 
     async def _quiet(self, path: str) -> Document:
         """The document, in a moment in which an edit of it may be sent."""
-        if not await self._edits.quiet(await self._trusted(path)):
+        if not await self._edits.quiet(await self._trusted.settled_document(path)):
             shown = await asyncio.to_thread(self._show, path)
             raise ToolError(
                 f"{shown} is being changed in the editor all the time, which takes edits only for whatever "
                 "text it has just then. Nothing was done. Try again when the user pauses."
             )
-        return await self._trusted(path)
+        return await self._trusted.settled_document(path)
 
     def _planned(
         self, document: Document, path: str, text: str, change: TextChange
@@ -315,55 +317,9 @@ class EditorFiles:
         if fault := self._fault(path, text, place):
             raise ToolError(fault)
 
-    async def _trusted(self, path: str) -> Document:
-        """As `_document`, naming the file only when it must."""
-        await self._settled(path)
-        found = self._documents.of_path(path)
-        if len(found) == 1 and not found[0].doubt:
-            return found[0]
-        return self._document(path, await asyncio.to_thread(self._show, path))
-
     async def _unchanged(self, path: str, why: str) -> ToolError:
         shown = await asyncio.to_thread(self._show, path)
         return ToolError(f"{shown} was not changed: {why}. The edit has not been made.")
-
-    async def _refuse_notebook(self, path: str) -> None:
-        """Its cells may have text that the file has not."""
-        cells = self._documents.cells_of(path)
-        if cells:
-            shown = await asyncio.to_thread(self._show, path)
-            listed = ", ".join(cell.uri for cell in cells[:_CELLS_NAMED])
-            raise ToolError(
-                f"{shown} is open as a notebook, whose cells may have text that is not saved. Nothing was "
-                f"done. Read and edit its cells by their URIs instead: {listed}."
-            )
-
-    async def _settled(self, path: str) -> None:
-        """What an edit has left in doubt is often told a little later."""
-        for document in self._documents.of_path(path):
-            await document.settled(self._limits.settle)
-
-    def _document(self, path: str, shown: str, *, unsettled: bool = False) -> Document:
-        """The one open document of a file, when its text can be trusted.
-
-        `unsettled`: also when an edit may still arrive in it.
-        """
-        found = self._documents.of_path(path)
-        if not found:
-            raise ToolError(f"{shown} was closed in the editor meanwhile. Try again.")
-        if len(found) > 1:
-            names = ", ".join(document.uri for document in found)
-            raise ToolError(
-                f"{shown} is open twice, as {names}. Ask the user to close one of them; a change of one "
-                "would be lost by saving the other."
-            )
-        doubt = found[0].lost if unsettled else found[0].doubt
-        if doubt:
-            raise ToolError(
-                f"The editor's text of {shown} is not known for certain: {doubt}. Ask the user to save or "
-                "reopen it."
-            )
-        return found[0]
 
 
 def _refuse_deleted(document: Document, place: _Place) -> None:
@@ -372,28 +328,6 @@ def _refuse_deleted(document: Document, place: _Place) -> None:
             f"{place.shown} is gone on disk but still open in the editor. Nothing was done. Ask the user "
             "whether to save it again or to close it."
         )
-
-
-def _failed(document: Document, shown: str, outcome: Outcome, made: FileChange) -> ToolError:
-    if outcome.kind == "partly":
-        return PartlyChanged(
-            f"The editor made only a part of the edit of {shown}, and refused the rest: {outcome.reason}. "
-            "Read it again before it is changed.",
-            made,
-        )
-    if outcome.kind == "otherwise":
-        text = (
-            f"The editor says that it took the edit of {shown}, {outcome.reason}. Read it again before "
-            "it is changed."
-        )
-        return PartlyChanged(text, made) if outcome.text else ToolError(text)
-    sent = f"Outcome unknown: an edit of {shown} was sent, and {outcome.reason}."
-    if document.closed:
-        return ToolError(f"{sent} Read it again before it is changed.")
-    document.unsettle(f"an edit was sent, and {outcome.reason}")
-    return ToolError(
-        f"{sent} It is not changed again until the editor has told its text. Read it before going on."
-    )
 
 
 def _may_be_unsaved(document: Document) -> bool:
