@@ -121,12 +121,20 @@ class Chat:
         async with self._turn:
             if self.busy:
                 raise fault(protocol.BUSY, "The agent is at work. Stop it before a new chat is begun.")
+            await self._heard_the_end()
             if self._unsubscribe is not None:
                 self._unsubscribe()
             await self.recall()
             self.session = self._unsubscribe = self.last_run = None
             await self.document.settled(_SETTLE)
             self._note_beginning(await self._text())
+
+    async def _heard_the_end(self) -> None:
+        """A run that ends now is told of in full: others hear of its end before the document does."""
+        if self.session is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_SETTLE):
+                    await self.session.agent.wait_for_idle()
 
     def tell(self, block: str) -> None:
         """Write into the document what happened outside a run."""
