@@ -10,6 +10,7 @@ from benchmarks.actions import actions
 from benchmarks.bench import Bench
 from benchmarks.client import Client
 from benchmarks.edits import edits
+from benchmarks.kept import kept_sessions
 from benchmarks.report import Report, percentile
 from benchmarks.requests import custom_messages
 from benchmarks.turns import read_turns, todo_turns
@@ -222,4 +223,5 @@ CASES: Mapping[str, Case] = {
     "abort": abort,
     "idle": idle,
     "custom-messages": custom_messages,
+    "kept-sessions": kept_sessions,
 }
