@@ -17,7 +17,7 @@ from pilothouse_agent.session.log.listing import Listed, list_sessions, listed
 from pilothouse_agent.session.log.log_file import SessionLocked, delete_log
 from pilothouse_agent.session.log.records import BadHeader
 from pilothouse_agent.session.log.tree import LogTree, read_log
-from pilothouse_agent.settings.places import changes_file
+from pilothouse_agent.settings.places import changes_file, sessions_folder
 from pilothouse_agent.tools.search.ripgrep import find_ripgrep
 from pilothouse_agent.tools.visible import visible
 from pilothouse_server.wire.entry import complain, say
@@ -32,7 +32,7 @@ class _Problem(Exception):
 def sessions(arguments: list[str]) -> int:
     given = _parser().parse_args(arguments)
     try:
-        given.run(LogFolder.of(os.environ), given)
+        given.run(LogFolder(sessions_folder(os.environ)), given)
     except (_Problem, SessionLocked, BadHeader, ToolError) as problem:
         complain(f"pilothouse sessions: {problem}")
         return 1

@@ -17,6 +17,7 @@ __all__ = [
     "kept_places",
     "log_file",
     "read_user_settings",
+    "sessions_folder",
     "user_settings_path",
 ]
 
@@ -47,6 +48,15 @@ def changes_file(environment: Mapping[str, str], session_id: str) -> Path:
     return log_file(environment).with_name("changes") / f"{session_id}.jsonl"
 
 
+def sessions_folder(environment: Mapping[str, str]) -> Path:
+    """The logs of all sessions."""
+    if home := environment.get("PILOTHOUSE_HOME"):
+        return Path(home) / "data" / "sessions"
+    from platformdirs import user_data_path
+
+    return user_data_path("pilothouse", appauthor=False) / "sessions"
+
+
 def kept_places(environment: Mapping[str, str]) -> dict[str, Path]:
     """Where files of ours are, by what they are."""
     log = log_file(environment)
@@ -55,6 +65,7 @@ def kept_places(environment: Mapping[str, str]) -> dict[str, Path]:
         "log": log,
         "undo journals": log.with_name("changes"),
         "chats": log.with_name("chats"),
+        "sessions": sessions_folder(environment),
     }
 
 

@@ -12,7 +12,7 @@ from pilothouse_agent.session.log.listing import Page, list_sessions
 from pilothouse_agent.session.log.log_file import LogFile, SessionLocked, delete_log
 from pilothouse_agent.session.log.records import BadHeader, Record, line_of, now
 from pilothouse_agent.session.log.tree import LogTree, read_log
-from pilothouse_agent.settings.places import changes_file
+from pilothouse_agent.settings.places import changes_file, sessions_folder
 from pilothouse_server.protocol import models as protocol
 from pilothouse_server.protocol.faults import fault, invalid
 from pilothouse_server.transport.rpc import RequestFault
@@ -29,7 +29,7 @@ class KeptSessions:
 
     @property
     def folder(self) -> LogFolder:
-        return LogFolder.of(self._environment)
+        return LogFolder(sessions_folder(self._environment))
 
     def new(self, session_id: str, places: Sequence[str]) -> KeptLog:
         return new_log(self.folder, session_id, places)

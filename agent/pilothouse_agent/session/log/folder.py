@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -18,14 +18,6 @@ class LogFolder:
     def __init__(self, root: Path) -> None:
         """`root`: the folder of all sessions."""
         self.root = root
-
-    @staticmethod
-    def of(environment: Mapping[str, str]) -> LogFolder:
-        if home := environment.get("PILOTHOUSE_HOME"):
-            return LogFolder(Path(home) / "data" / "sessions")
-        from platformdirs import user_data_path
-
-        return LogFolder(user_data_path("pilothouse", appauthor=False) / "sessions")
 
     def of_workspace(self, cwd: str) -> Path:
         slug = re.sub(r"[^A-Za-z0-9]+", "-", os.path.basename(cwd)).strip("-")[:40] or "folder"

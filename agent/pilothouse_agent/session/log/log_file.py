@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from pathlib import Path
@@ -41,7 +40,7 @@ class LogFile:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take_lock(descriptor)
             log = LogFile(path, descriptor, 0)
             log.append(line_of(header.to_json()))
         except BaseException:
@@ -84,12 +83,16 @@ class LogFile:
             view = memoryview(lines)
             while view:
                 view = view[os.write(self._descriptor, view) :]
-            if sync:
-                os.fsync(self._descriptor)
         except OSError:
             os.ftruncate(self._descriptor, self._size)
             raise
         self._size += len(lines)
+        if sync:
+            self.sync()
+
+    def sync(self) -> None:
+        """See to it that what was appended outlives the machine. Raises `OSError`."""
+        os.fsync(self._descriptor)
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -107,7 +110,7 @@ class LogFile:
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
         new = os.open(self.path, flags, 0o600)
         try:
-            fcntl.flock(new, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take_lock(new)
             _copy(self._descriptor, new, self._size)
         except BaseException:
             os.close(new)
@@ -120,7 +123,7 @@ def is_locked(path: Path) -> bool:
     """Whether somebody writes the log now. Raises `OSError`."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        _take_lock(descriptor, shared=True)
     except BlockingIOError:
         return True
     finally:
@@ -140,11 +143,18 @@ def delete_log(path: Path | None, *others: Path | None) -> None:
             each.unlink(missing_ok=True)
 
 
+def _take_lock(descriptor: int, *, shared: bool = False) -> None:
+    """Of the open file, so that it ends with the process. Raises `BlockingIOError` where somebody has it."""
+    import fcntl
+
+    fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+
+
 def _lock(descriptor: int, path: Path) -> None:
     until = time.monotonic() + _WAIT
     while True:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take_lock(descriptor)
         except BlockingIOError:
             if time.monotonic() > until:
                 raise SessionLocked(_holder(path)) from None

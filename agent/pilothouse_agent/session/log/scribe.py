@@ -73,38 +73,33 @@ class Scribe:
         self._messages = messages
         self._system = system
         self._model = model
-        self._run_id: str | None = None
         self._changed: list[JsonValue] = []
 
     def __call__(self, event: Event) -> Awaitable[None] | None:
+        """Only what clients may rely on is waited for: messages, and the end of a run."""
         match event:
             case MessageEnd():
                 return self._message(event.message)
-            case AgentStart():
-                self._run_id = event.run_id
-                self._changed = []
-                run: JsonObject = {"runId": event.run_id, "state": "start", "model": event.model}
-                if event.prompt_id is not None:
-                    run["promptId"] = event.prompt_id
-                return self.write(*self._new_system(), {"type": "run", **run})
             case AgentEnd():
                 return self._end(event)
+            case AgentStart():
+                self._start(event)
             case TodoUpdate():
                 todos: list[JsonValue] = [
                     {"content": todo.content, "status": todo.status} for todo in event.todos
                 ]
-                return self.write({"type": "todos", "todos": todos})
+                self.write({"type": "todos", "todos": todos})
             case SessionUpdate():
-                return self._update(event)
+                self._update(event)
             case CompactionEnd() if event.error is None:
-                return self._compaction(event)
+                self._compaction(event)
             case QueueUpdate():
-                return self._queue(event)
+                self._queue(event)
             case FileChanged():
                 self._changed.append({"path": event.path, "change": event.change})
-                return None
             case _:
-                return None
+                pass
+        return None
 
     def write(self, *values: JsonObject, sync: bool = False) -> Awaitable[None] | None:
         """Append records in one piece; `type` and fields of each."""
@@ -141,6 +136,13 @@ class Scribe:
             return self.write(record, {"type": "title", "title": standing.title}, sync=True)
         return self.write(record, sync=isinstance(message, UserMessage))
 
+    def _start(self, event: AgentStart) -> None:
+        self._changed = []
+        run: JsonObject = {"type": "run", "runId": event.run_id, "state": "start", "model": event.model}
+        if event.prompt_id is not None:
+            run["promptId"] = event.prompt_id
+        self.write(*self._new_system(), run)
+
     def _end(self, event: AgentEnd) -> Awaitable[None] | None:
         run: JsonObject = {
             "type": "run",
@@ -156,7 +158,6 @@ class Scribe:
         changes: list[JsonObject] = []
         if self._changed:
             changes.append({"type": "changes", "runId": event.run_id, "files": self._changed})
-        self._run_id = None
         return self.write(*changes, run, sync=True)
 
     def _summary(self) -> JsonObject:
@@ -172,7 +173,7 @@ class Scribe:
             summary["usage"] = usage_to_json(standing.usage)
         return summary
 
-    def _update(self, event: SessionUpdate) -> Awaitable[None] | None:
+    def _update(self, event: SessionUpdate) -> None:
         values: list[JsonObject] = []
         for kind in ("title", "model", "mode", "thinking"):
             value = getattr(event, kind)
@@ -182,10 +183,10 @@ class Scribe:
         # Nothing is written of a session in which nothing was ever said; what holds then stands in front.
         if self._opening:
             self._opening += values
-            return None
-        return self.write(*values)
+        else:
+            self.write(*values)
 
-    def _compaction(self, event: CompactionEnd) -> Awaitable[None] | None:
+    def _compaction(self, event: CompactionEnd) -> None:
         """The view that is left, by ids; messages that the log does not have so come whole."""
         view = self._messages()
         known = self.standing.messages
@@ -201,15 +202,15 @@ class Scribe:
         if event.summary is not None:
             record["summary"] = event.summary
         known.update((message.id, message) for message in new)
-        return self.write(record)
+        self.write(record)
 
-    def _queue(self, event: QueueUpdate) -> Awaitable[None] | None:
+    def _queue(self, event: QueueUpdate) -> None:
         queued = [*event.steering, *event.follow_up]
         if not queued and not self.standing.queued:
-            return None
+            return
         self.standing.queued = bool(queued)
         items: list[JsonValue] = [queued_to_json(item) for item in queued]
-        return self.write({"type": "custom", "name": "queue", "data": {"items": items}})
+        self.write({"type": "custom", "name": "queue", "data": {"items": items}})
 
     def _new_system(self) -> list[JsonObject]:
         system = self._system()

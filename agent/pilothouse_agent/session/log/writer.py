@@ -40,10 +40,10 @@ class LogWriter:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._left = b""
         """What the disk has refused so far."""
-        self._left_sync = False
 
     def append(self, lines: bytes, *, sync: bool, limit: float) -> asyncio.Future[None]:
-        """Ends when the operating system has the lines, and after `limit` seconds in any case."""
+        """Ends when the operating system has the lines, and after `limit` seconds in any case. With `sync`
+        the disk is told to have them too, which is not waited for."""
         if self._thread is None:
             self._loop = asyncio.get_running_loop()
             self._thread = threading.Thread(target=self._run, name="session-log", daemon=True)
@@ -71,33 +71,43 @@ class LogWriter:
             try:
                 work = self._work.get(timeout=_AGAIN if self._left else None)
             except Empty:
-                self._write(b"", sync=False)
+                self._write(b"")
                 continue
             if work is None:
                 break
-            self._write(work.lines, sync=work.sync)
+            self._write(work.lines)
+            # Whoever waits needs to know that the operating system has it; power is lost seldom.
             work.done()
+            if work.sync:
+                self._sync()
         if self._left:
-            self._write(b"", sync=False)
+            self._write(b"")
         if self._file is not None:
             self._file.close()
 
-    def _write(self, lines: bytes, *, sync: bool) -> None:
+    def _write(self, lines: bytes) -> None:
         had_trouble = bool(self._left)
         self._left += lines
-        self._left_sync = self._left_sync or sync
         try:
             if self._file is None:
                 self._file = self._make()
-            self._file.append(self._left, sync=self._left_sync)
+            self._file.append(self._left)
         except OSError as error:
             if not had_trouble:
                 logger.warning("The log of a session cannot be written: %s", error)
                 self._tell(self._troubled, error.strerror or str(error))
             return
-        self._left, self._left_sync = b"", False
+        self._left = b""
         if had_trouble:
+            self._sync()
             self._tell(self._troubled, None)
+
+    def _sync(self) -> None:
+        try:
+            if self._file is not None and not self._left:
+                self._file.sync()
+        except OSError as error:
+            logger.warning("The log of a session may not be safe from a loss of power: %s", error)
 
     def _tell(self, function: Callable[..., None], *arguments: object) -> None:
         assert self._loop is not None
