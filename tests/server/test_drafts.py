@@ -22,6 +22,7 @@ BLANK = "# Pilothouse\n\n## You\n\n"
 
 def heard(work: Work) -> list[str]:
     """What the user says in the last request that the model got."""
+    work.until_heard()
     last = json.loads(work.requests.read_text(encoding="utf-8").splitlines()[-1])
     texts = [
         "".join(b.get("text", "") for b in m["content"]) for m in last["messages"] if m["role"] == "user"

@@ -158,7 +158,6 @@ def test_a_list_has_each_folders_sessions_newest_first_and_in_pages(
         second = client.session(project, f"scripted/{project.parent / 'script.json'}")
         client.ask("b", names.PROMPT, sessionId=second, text="Write docs")
         client.ask("name", names.SESSION_RENAME, sessionId=second, title="The manual")
-        client.event("session_update")
         everything = client.ask("all", names.SESSION_LIST, cwd=str(project))["result"]
         page = client.ask("page", names.SESSION_LIST, limit=1)["result"]
         rest = client.ask("rest", names.SESSION_LIST, limit=1, cursor=page["cursor"])["result"]

@@ -62,6 +62,13 @@ class Work:
         self.run(command_names.OPEN_CHAT)
         self.editor.open(self.chat)
 
+    def until_heard(self) -> None:
+        """Until the model has got a request."""
+        until = time.monotonic() + LIMIT
+        while not self.requests.exists():
+            assert time.monotonic() < until, "the model got no request"
+            self.editor.request("agent/state")
+
     def seen_by_model(self, number: int) -> str:
         return self.requests.read_text(encoding="utf-8").splitlines()[number]
 

@@ -139,10 +139,13 @@ class AgentSession:
         """
         if self._undo is None:
             return Rewound(None)
-        if self._next is not None or self._undoing or self.agent.busy:
+        active = self.agent.busy and not self.agent.ending
+        if self._next is not None or self._undoing or active:
             raise AgentBusy
         self._no_undo.clear()
         try:
+            # A run that takes no more messages has only its end to tell.
+            await self.agent.wait_for_idle()
             outcome = await self._undo(run_id, merge=merge)
             if outcome.changed:
                 await self.agent.wait_for_idle()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pilothouse_agent.kernel.agent import Agent
+from pilothouse_agent.kernel.events import SessionUpdate
 from pilothouse_agent.kernel.json_types import JsonObject
 from pilothouse_agent.session.log.kept import KeptLog
 from pilothouse_agent.session.log.restore import Restored
@@ -32,6 +33,13 @@ class Keeping:
     @property
     def title(self) -> str | None:
         return self.scribe.standing.title
+
+    async def rename(self, title: str) -> None:
+        """Ends when the log has it."""
+        waiting = self.scribe.rename(title)
+        self._agent.notify(SessionUpdate(title=title))
+        if waiting is not None:
+            await waiting
 
     def go_back(self, state: Restored, *, to: str | None) -> None:
         """The agent has been given the messages already."""

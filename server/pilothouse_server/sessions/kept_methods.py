@@ -8,7 +8,6 @@ import os
 from pygls.lsp.server import LanguageServer
 
 from pilothouse_agent.kernel.errors import NothingToContinue
-from pilothouse_agent.kernel.events import SessionUpdate
 from pilothouse_agent.session.log.listing import Listed
 from pilothouse_server.client.document_uris import path_of
 from pilothouse_server.protocol import kept as k
@@ -109,8 +108,8 @@ async def _forked(book: Sessions, params: k.ForkParams) -> k.ForkResult:
 
 async def _renamed(book: Sessions, params: k.RenameParams) -> protocol.EmptyResult:
     session = next((each for each in book.all() if each.id == params.session_id), None)
-    if session is not None:
-        session.agent.notify(SessionUpdate(title=params.title))
+    if session is not None and session.keeping is not None:
+        await session.keeping.rename(params.title)
     else:
         await asyncio.to_thread(book.kept.rename, params.session_id, params.title)
     return protocol.EmptyResult()

@@ -76,12 +76,14 @@ class Scribe:
         self._changed: list[JsonValue] = []
 
     def __call__(self, event: Event) -> Awaitable[None] | None:
-        """Only what clients may rely on is waited for: messages, and the end of a run."""
+        """Only what clients may rely on is waited for: messages, what is queued, and the end of a run."""
         match event:
             case MessageEnd():
                 return self._message(event.message)
             case AgentEnd():
                 return self._end(event)
+            case QueueUpdate():
+                return self._queue(event)
             case AgentStart():
                 self._start(event)
             case TodoUpdate():
@@ -93,8 +95,6 @@ class Scribe:
                 self._update(event)
             case CompactionEnd() if event.error is None:
                 self._compaction(event)
-            case QueueUpdate():
-                self._queue(event)
             case FileChanged():
                 self._changed.append({"path": event.path, "change": event.change})
             case _:
@@ -112,6 +112,14 @@ class Scribe:
             lines.append(line_of(record.to_json()))
         self._opening = []
         return self._writer.append(b"".join(lines), sync=sync, limit=_WAIT) if lines else None
+
+    def rename(self, title: str) -> Awaitable[None] | None:
+        self.standing.title = title
+        value: JsonObject = {"type": "title", "title": title}
+        if self._opening:
+            self._opening.append(value)
+            return None
+        return self.write(value, sync=True)
 
     def move(self, standing: Standing, *, to: str | None) -> Awaitable[None] | None:
         """Go on from an earlier record; `standing` is how the conversation stood there."""
@@ -177,7 +185,7 @@ class Scribe:
         values: list[JsonObject] = []
         for kind in ("title", "model", "mode", "thinking"):
             value = getattr(event, kind)
-            if value is not None:
+            if value is not None and (kind != "title" or value != self.standing.title):
                 values.append({"type": kind, kind: value})
         self.standing.title = event.title or self.standing.title
         # Nothing is written of a session in which nothing was ever said; what holds then stands in front.
@@ -204,13 +212,13 @@ class Scribe:
         known.update((message.id, message) for message in new)
         self.write(record)
 
-    def _queue(self, event: QueueUpdate) -> None:
+    def _queue(self, event: QueueUpdate) -> Awaitable[None] | None:
         queued = [*event.steering, *event.follow_up]
         if not queued and not self.standing.queued:
-            return
+            return None
         self.standing.queued = bool(queued)
         items: list[JsonValue] = [queued_to_json(item) for item in queued]
-        self.write({"type": "custom", "name": "queue", "data": {"items": items}})
+        return self.write({"type": "custom", "name": "queue", "data": {"items": items}})
 
     def _new_system(self) -> list[JsonObject]:
         system = self._system()
