@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import cast
@@ -14,6 +15,9 @@ from pilothouse_agent.kernel.json_types import JsonObject, JsonValue
 __all__ = ["VERSION", "BadHeader", "Header", "Parent", "Record", "line_of", "now", "object_in"]
 
 VERSION = 1
+
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+"""What may be more than 64 bits, of which the quick reader makes a fraction."""
 
 
 class BadHeader(Exception):
@@ -129,10 +133,12 @@ def line_of(value: JsonObject) -> bytes:
 def object_in(line: bytes) -> JsonObject | None:
     """None for what is no JSON object."""
     try:
-        value: object = orjson.loads(line)
+        value: object = json.loads(line) if _LONG_NUMBER.search(line) else orjson.loads(line)
     except ValueError:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
             return None
+    except RecursionError:
+        return None
     return cast("JsonObject", value) if isinstance(value, dict) else None
