@@ -23,6 +23,7 @@ FIGURES = {
     "actions": {"pilothouse cpu ms/answer"},
     "idle": {"pilothouse cpu ms/s"},
     "custom-messages": {"custom 66 cpu us", "custom 1000 cpu us", "user 1000 cpu us"},
+    "kept-sessions": {"append, first cpu us", "load cpu ms", "list all cpu ms"},
 }
 
 

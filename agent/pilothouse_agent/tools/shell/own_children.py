@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections import deque
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["OWN_CHILDREN", "OwnChildren"]
 
 _PR_SET_CHILD_SUBREAPER = 36
+_REMEMBERED = 64
+"""Children of ours that have just ended; pids are given out in turn, so none comes back as soon as that."""
 
 
 class OwnChildren:
@@ -25,6 +28,7 @@ class OwnChildren:
         """The process is ours alone, and not that of somebody who has embedded us: it may take orphans."""
         self._adopting = False
         self._pids: set[int] = set()
+        self._gone: deque[int] = deque(maxlen=_REMEMBERED)
         self._starting = 0
 
     async def adopt_orphans(self) -> None:
@@ -45,6 +49,8 @@ class OwnChildren:
         self._pids.add(pid)
 
     def discard(self, pid: int) -> None:
+        # Whoever looks through a table of processes, in a thread, may have seen it before it ended.
+        self._gone.append(pid)
         self._pids.discard(pid)
 
     def is_orphan(self, process: Process) -> bool:
@@ -53,8 +59,10 @@ class OwnChildren:
             self._adopting
             and process.parent == os.getpid()
             and process.session != os.getsid(0)
-            and process.pid not in self._pids
+            # In this order: what stands in the table and is not starting any more has been added.
             and self._starting == 0
+            and process.pid not in self._pids
+            and process.pid not in self._gone
         )
 
     def collect(self, processes: Iterable[Process]) -> None:
