@@ -78,7 +78,7 @@ class PilothouseServer(LanguageServer):
 
     def _register(self, rpc: Rpc, client: Client) -> None:
         """Every method and every command there is."""
-        register_client_methods(self, rpc, self._settings, self.editor, self.sessions)
+        register_client_methods(self, rpc, self._settings, self.sessions)
         register_document_methods(self, self.editor)
         register_session_methods(self, self.sessions)
         register_kept_methods(self, self.sessions)

@@ -13,7 +13,6 @@ from pilothouse_server.client.clients import ClientProfile, profile_of
 Json: TypeAlias = dict[str, Any]
 
 APPLIES: Json = {"workspace": {"applyEdit": True}}
-WATCHES: Json = {"workspace": {"applyEdit": True, "didChangeWatchedFiles": {"dynamicRegistration": True}}}
 OPERATES: Json = {
     "workspace": {"applyEdit": True, "workspaceEdit": {"resourceOperations": ["create", "delete", 5]}}
 }
@@ -29,11 +28,10 @@ SHOWS: Json = {"window": {"showMessage": {"messageActionItem": {}}}}
     [
         ("", {}, ClientProfile(takes_edits=False, versions="none")),
         ("Visual Studio Code", {**VERSIONED, **SHOWS}, ClientProfile(asks_by_message=True)),
-        ("", {"workspace": {**WATCHES["workspace"]}}, ClientProfile(watches_files=True, versions="none")),
         ("", {"workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": False}}}, UNVERSIONED),
         ("Neovim", APPLIES, NEOVIM),
         ("Neovim", REFRESHES, replace(NEOVIM, tells_when_refreshed=True)),
-        ("Eglot", WATCHES, ClientProfile(versions="late", holds_back=True, asks_by_message=True)),
+        ("Eglot", APPLIES, ClientProfile(versions="late", holds_back=True, asks_by_message=True)),
         ("", REFRESHES, UNVERSIONED),
         ("Kate", {**APPLIES, **SHOWS}, replace(UNVERSIONED, takes_edits=False, asks_by_message=True)),
         ("helix", VERSIONED, ClientProfile()),

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, TypeAlias
 
 import pytest
 
 from pilothouse_server.client import handshake
 from pilothouse_server.documents.editor_side import EditorSide
-from pilothouse_server.documents.watched_files import DiskChange, WatchedFiles
 from pilothouse_server.documents.workspace_folders import FoldersChange, WorkspaceFolders
 from pilothouse_server.transport.rpc import METHOD_NOT_FOUND
 from pilothouse_server.wire import method_names as names
 from support.raw_client import RawClient
-from support.rpc_bench import rpc_bench
 
 Json: TypeAlias = dict[str, Any]
 
@@ -74,45 +71,6 @@ async def test_folder_changes_that_do_not_fit_change_nothing(editor: EditorSide,
     editor.folders.did_change(params)
 
     assert editor.folders.paths == ("/ws/one", "/ws/two")
-
-
-async def test_what_happens_on_disk_is_told_to_whoever_wants_to_know(editor: EditorSide) -> None:
-    told: list[DiskChange] = []
-    stop = editor.watched.watch(told.append)
-    changes: list[Any] = [
-        *({"uri": "file:///ws/a%20b", "type": kind} for kind in (1, 2, 3)),
-        *({"uri": "untitled:x", "type": 1}, {"uri": "file:///ws/c", "type": 9}, {"type": 1}, 5),
-        {"uri": "file:///ws/d", "type": []},
-    ]
-    messages: list[Json] = [{"changes": changes}, {"changes": 1}, {}]
-    for params in messages:
-        editor.watched.did_change(params)
-    stop()
-    stop()
-    editor.watched.did_change({"changes": changes})
-
-    assert told == [
-        DiskChange("/ws/a b", "created"),
-        DiskChange("/ws/a b", "changed"),
-        DiskChange("/ws/a b", "deleted"),
-    ]
-
-
-@pytest.mark.covers("R260")
-@pytest.mark.parametrize("wanted", [False, True])
-async def test_files_are_watched_only_for_somebody_who_wants_to_know(wanted: bool) -> None:
-    watches = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}}
-    client = handshake.introduce({"capabilities": watches, "rootUri": "file:///"})
-    watched = WatchedFiles()
-    async with rpc_bench() as b:
-        if wanted:
-            watched.watch(lambda change: None)
-        registering = asyncio.create_task(watched.register(b.rpc, client))
-        if wanted:
-            [asked] = await b.read()
-            b.send({"jsonrpc": "2.0", "id": asked["id"], "result": None})
-            assert asked["method"] == names.REGISTER
-        await registering
 
 
 @pytest.mark.covers("R260")

@@ -38,6 +38,7 @@ UNKNOWN_NOTIFICATIONS = (
     "textDocument/willSave",
     "notebookDocument/didOpen",
     "workspace/didCreateFiles",
+    "workspace/didChangeWatchedFiles",
     "$/logTrace",
     "$/foo",
     "agent/prompt",

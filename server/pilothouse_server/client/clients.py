@@ -34,8 +34,6 @@ class ClientProfile:
     """See `Client.tells_when_refreshed`."""
     asks_by_message: bool = False
     """Whether `window/showMessageRequest` works."""
-    watches_files: bool = False
-    """Whether it may be asked to watch all files."""
     resource_operations: frozenset[str] = frozenset()
     """Those that an edit may hold: `create`, `rename`, `delete`."""
 
@@ -62,7 +60,6 @@ _KNOWN: Mapping[str, tuple[_Correction, ...]] = {
         _Correction("versions", "late", "Counts changes as it tells them, or a little before."),
         _Correction("holds_back", True, "Tells changes after half a second without a key."),
         _Correction("asks_by_message", True, "Shows message requests without declaring them."),
-        _Correction("watches_files", False, "Watches each folder on its own, too many in large trees."),
     ),
     "kate": (
         _Correction(
@@ -80,7 +77,6 @@ def profile_of(client: Client) -> ClientProfile:
         versions="exact" if client.takes_versions else "none",
         tells_when_refreshed=client.tells_when_refreshed,
         asks_by_message=client.can("window", "showMessage"),
-        watches_files=client.can_register("workspace", "didChangeWatchedFiles"),
         resource_operations=client.listed("workspace", "workspaceEdit", "resourceOperations"),
     )
     for known in _KNOWN.get(client.name.lower(), ()):

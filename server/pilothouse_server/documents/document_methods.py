@@ -1,4 +1,4 @@
-"""What the editor tells of its documents, folders and files.
+"""What the editor tells of its documents and folders.
 
 These params are taken as they came, not as types of lsprotocol: a change of a document comes with every
 key, and what does not fit must leave a doubt at its document, or the rest of its message, behind.
@@ -40,8 +40,4 @@ def register_document_methods(server: LanguageServer, editor: EditorSide) -> Non
     def folders_changed(params: Json) -> None:
         editor.did_change_folders(params)
 
-    @server.feature(names.WATCHED_FILES_CHANGED)
-    def files_changed(params: Json) -> None:
-        editor.watched.did_change(params)
-
-    _ = (opened, changed, saved, closed, told_encoding, folders_changed, files_changed)
+    _ = (opened, changed, saved, closed, told_encoding, folders_changed)

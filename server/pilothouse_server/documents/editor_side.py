@@ -1,4 +1,4 @@
-"""What is known of the editor: its documents, its folders, and the files it watches."""
+"""What is known of the editor: its documents and its folders."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from pilothouse_server.client.handshake import Client
 from pilothouse_server.documents.client_uris import ClientUris
 from pilothouse_server.documents.documents import Documents
 from pilothouse_server.documents.quiet import Quiet
-from pilothouse_server.documents.watched_files import WatchedFiles
 from pilothouse_server.documents.workspace_folders import WorkspaceFolders, folder_uris
-from pilothouse_server.transport.rpc import Rpc
 
 __all__ = ["EditorSide"]
 
@@ -23,15 +21,7 @@ class EditorSide:
         self.quiet = Quiet(self.documents, tells_late=client.tells_late)
         self.folders = WorkspaceFolders(client.folders)
         self.uris = ClientUris(self.documents, client.folder_uris)
-        self.watched = WatchedFiles()
-        self._client = client
-        self._registering: asyncio.Task[None] | None = None
         self._looking: set[asyncio.Task[None]] = set()
-
-    def start(self, rpc: Rpc) -> None:
-        """The client may be asked from now on; a second call does nothing."""
-        if self._registering is None:
-            self._registering = asyncio.create_task(self.watched.register(rpc, self._client))
 
     def did_change_folders(self, params: Mapping[str, Any]) -> None:
         for uri in folder_uris(params, "added"):

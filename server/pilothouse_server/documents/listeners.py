@@ -33,10 +33,6 @@ class Listeners(Generic[P]):
         self._listeners.append(call)
         return remove
 
-    @property
-    def any(self) -> bool:
-        return bool(self._listeners)
-
     def tell(self, *args: P.args, **kwargs: P.kwargs) -> None:
         for listener in tuple(self._listeners):
             try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from pilothouse_server.documents.editor_side import EditorSide
 from pilothouse_server.sessions.client_settings import ClientSettings
 from pilothouse_server.sessions.sessions import Sessions
 from pilothouse_server.transport.rpc import Rpc
@@ -16,12 +15,11 @@ __all__ = ["register_client_methods"]
 
 
 def register_client_methods(
-    server: LanguageServer, rpc: Rpc, settings: ClientSettings, editor: EditorSide, book: Sessions
+    server: LanguageServer, rpc: Rpc, settings: ClientSettings, book: Sessions
 ) -> None:
     @server.feature(names.INITIALIZED)
     def initialized(params: Json) -> None:
         # Only from now on may the client be asked. What it sends next waits until its settings are known.
-        editor.start(rpc)
         rpc.hold(settings.begin())
 
     @server.feature(names.CONFIGURATION_CHANGED)

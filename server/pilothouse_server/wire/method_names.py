@@ -60,7 +60,6 @@ __all__ = [
     "STATE",
     "STEER",
     "UNQUEUE",
-    "WATCHED_FILES_CHANGED",
 ]
 
 INITIALIZE = "initialize"
@@ -91,7 +90,6 @@ DID_CHANGE = "textDocument/didChange"
 DID_SAVE = "textDocument/didSave"
 DID_CLOSE = "textDocument/didClose"
 FOLDERS_CHANGED = "workspace/didChangeWorkspaceFolders"
-WATCHED_FILES_CHANGED = "workspace/didChangeWatchedFiles"
 
 SESSION_NEW = "session/new"
 SESSION_CLOSE = "session/close"
@@ -134,7 +132,6 @@ NOTIFICATIONS = frozenset(
         DID_CLOSE,
         ENCODING,
         FOLDERS_CHANGED,
-        WATCHED_FILES_CHANGED,
     }
 )
 """What the server hears; known without loading it, as are its requests."""
