@@ -14,7 +14,7 @@ from pilothouse_agent.kernel.messages import ToolCall
 from pilothouse_agent.kernel.questions import Answer, Question
 from pilothouse_agent.kernel.tooling import Preview
 from pilothouse_agent.settings.settings import Dialog
-from pilothouse_server.client.habits import habits_of
+from pilothouse_server.client.clients import habits_of
 from pilothouse_server.documents.documents import Documents
 from pilothouse_server.documents.quiet import Quiet
 from pilothouse_server.sessions.dialogs import Dialogs

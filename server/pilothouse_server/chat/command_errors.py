@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from pilothouse_server.client.habits import habits_of
+from pilothouse_server.client.clients import habits_of
 from pilothouse_server.client.handshake import Client
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import method_names as names

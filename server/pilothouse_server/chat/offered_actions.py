@@ -17,7 +17,7 @@ from pilothouse_server.chat.code_actions import (
     question_actions,
 )
 from pilothouse_server.chat.editor_prompts import Spot
-from pilothouse_server.client.habits import habits_of
+from pilothouse_server.client.clients import habits_of
 from pilothouse_server.client.handshake import Client
 from pilothouse_server.client.positions import position_in
 from pilothouse_server.documents.document import Document

@@ -15,7 +15,7 @@ from pilothouse_server.chat.chat_following import ChatFollowing
 from pilothouse_server.chat.chat_markdown import undone_lines
 from pilothouse_server.chat.chat_text import asks_to_send
 from pilothouse_server.chat.offered_actions import OfferedActions
-from pilothouse_server.client.habits import habits_of
+from pilothouse_server.client.clients import habits_of
 from pilothouse_server.client.handshake import Client
 from pilothouse_server.documents.chat_place import ChatPlace, claim, is_chat
 from pilothouse_server.documents.document import Document, DocumentEvent

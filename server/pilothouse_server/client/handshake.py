@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from pilothouse_server.client.document_uris import path_of
-from pilothouse_server.client.habits import habits_of
 from pilothouse_server.client.positions import Encoding
 from pilothouse_server.wire import command_names
 from pilothouse_server.wire.json_object import Json, json_object
@@ -73,12 +72,6 @@ class Client:
         Others would take the tokens of a server that has none for the only ones.
         """
         return self.name.lower() == "neovim" and self.can("workspace", "semanticTokens", "refreshSupport")
-
-    @property
-    def tells_late(self) -> bool:
-        """Whether it tells nothing of a document's first changes as long as keys come quickly, whatever it
-        is asked."""
-        return habits_of(self.name).tells_late and not self.tells_when_refreshed
 
     def can(self, *path: str) -> bool:
         """Whether a capability is declared, such as `can("workspace", "configuration")`."""

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from pilothouse_server.client.clients import tells_late
 from pilothouse_server.client.handshake import Client
 from pilothouse_server.documents.client_uris import ClientUris
 from pilothouse_server.documents.documents import Documents
@@ -18,7 +19,7 @@ __all__ = ["EditorSide"]
 class EditorSide:
     def __init__(self, client: Client) -> None:
         self.documents = Documents(client.encoding)
-        self.quiet = Quiet(self.documents, tells_late=client.tells_late)
+        self.quiet = Quiet(self.documents, tells_late=tells_late(client))
         self.folders = WorkspaceFolders(client.folders)
         self.uris = ClientUris(self.documents, client.folder_uris)
         self._looking: set[asyncio.Task[None]] = set()

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+from pilothouse_server.client.clients import habits_of
 from pilothouse_server.client.configuration import Configuration
-from pilothouse_server.client.habits import habits_of
 from pilothouse_server.client.handshake import Client
 from pilothouse_server.sessions.sessions import Sessions
 from pilothouse_server.sessions.settings_sources import SettingsSources

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pilothouse_agent.settings.settings import Dialog
 from pilothouse_agent.tools.visible import visible
-from pilothouse_server.client.habits import Habits
+from pilothouse_server.client.clients import Habits
 from pilothouse_server.documents.quiet import Quiet
 from pilothouse_server.transport.rpc import Rpc
 from pilothouse_server.wire import method_names as names

@@ -15,8 +15,7 @@ from pilothouse_agent.session.create import SessionOptions, create_session
 from pilothouse_agent.session.log.kept import KeptLog
 from pilothouse_agent.settings.settings import Settings
 from pilothouse_agent.settings.trust import is_trusted
-from pilothouse_server.client.clients import profile_of
-from pilothouse_server.client.habits import habits_of
+from pilothouse_server.client.clients import habits_of, profile_of
 from pilothouse_server.client.handshake import Client
 from pilothouse_server.documents.editor_side import EditorSide
 from pilothouse_server.protocol.models import ClientFeatures

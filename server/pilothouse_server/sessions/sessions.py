@@ -19,7 +19,7 @@ from pilothouse_agent.session.agent_session import AgentSession
 from pilothouse_agent.session.log.kept import KeptLog
 from pilothouse_agent.settings.places import changes_file
 from pilothouse_agent.settings.settings import Settings
-from pilothouse_server.client.habits import habits_of
+from pilothouse_server.client.clients import habits_of
 from pilothouse_server.client.handshake import Client
 from pilothouse_server.documents.editor_side import EditorSide
 from pilothouse_server.documents.workspace_folders import FoldersChange
