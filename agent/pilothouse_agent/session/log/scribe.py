@@ -70,6 +70,7 @@ class Scribe:
         self.standing = standing
         self._writer = writer
         self._opening = list(opening)
+        self._held: list[bytes] = []
         self._messages = messages
         self._system = system
         self._model = model
@@ -90,9 +91,10 @@ class Scribe:
                 todos: list[JsonValue] = [
                     {"content": todo.content, "status": todo.status} for todo in event.todos
                 ]
-                self.write({"type": "todos", "todos": todos})
+                # The result of its call follows.
+                self._hold({"type": "todos", "todos": todos})
             case SessionUpdate():
-                self._update(event)
+                return self._update(event)
             case CompactionEnd() if event.error is None:
                 self._compaction(event)
             case FileChanged():
@@ -103,15 +105,19 @@ class Scribe:
 
     def write(self, *values: JsonObject, sync: bool = False) -> Awaitable[None] | None:
         """Append records in one piece; `type` and fields of each."""
-        lines: list[bytes] = []
+        self._hold(*values)
+        lines, self._held = b"".join(self._held), []
+        return self._writer.append(lines, sync=sync, limit=_WAIT) if lines else None
+
+    def _hold(self, *values: JsonObject) -> None:
+        """Write them with what comes next: each piece by itself costs a change of threads."""
         for value in (*self._opening, *values):
             fields = dict(value)
             kind, record_id = str(fields.pop("type")), str(fields.pop("recordId", "")) or random_id("entry")
             record = Record(record_id, self.standing.head, now(), kind, fields)
             self.standing.head = record.id
-            lines.append(line_of(record.to_json()))
+            self._held.append(line_of(record.to_json()))
         self._opening = []
-        return self._writer.append(b"".join(lines), sync=sync, limit=_WAIT) if lines else None
 
     def rename(self, title: str) -> Awaitable[None] | None:
         self.standing.title = title
@@ -128,6 +134,8 @@ class Scribe:
 
     async def close(self, limit: float) -> bool:
         """Whether all of it could be written."""
+        if self._held:
+            self.write()
         return await self._writer.close(limit)
 
     def _message(self, message: Message) -> Awaitable[None] | None:
@@ -149,7 +157,7 @@ class Scribe:
         run: JsonObject = {"type": "run", "runId": event.run_id, "state": "start", "model": event.model}
         if event.prompt_id is not None:
             run["promptId"] = event.prompt_id
-        self.write(*self._new_system(), run)
+        self._hold(*self._new_system(), run)
 
     def _end(self, event: AgentEnd) -> Awaitable[None] | None:
         run: JsonObject = {
@@ -181,7 +189,7 @@ class Scribe:
             summary["usage"] = usage_to_json(standing.usage)
         return summary
 
-    def _update(self, event: SessionUpdate) -> None:
+    def _update(self, event: SessionUpdate) -> Awaitable[None] | None:
         values: list[JsonObject] = []
         for kind in ("title", "model", "mode", "thinking"):
             value = getattr(event, kind)
@@ -191,8 +199,8 @@ class Scribe:
         # Nothing is written of a session in which nothing was ever said; what holds then stands in front.
         if self._opening:
             self._opening += values
-        else:
-            self.write(*values)
+            return None
+        return self.write(*values)
 
     def _compaction(self, event: CompactionEnd) -> None:
         """The view that is left, by ids; messages that the log does not have so come whole."""
