@@ -101,7 +101,7 @@ def test_a_kill_during_a_tool_leaves_a_result_for_its_call_and_the_run_can_go_on
     assert (ended["runId"], ended["stopReason"]) == (loaded["runId"], "completed")
 
 
-@pytest.mark.covers("J6")
+@pytest.mark.covers("J6", "R143")
 def test_a_session_that_another_process_has_open_is_locked_and_can_be_forked(
     servers: Nursery, tmp_path: Path, project: Path
 ) -> None:

@@ -132,7 +132,7 @@ def test_what_a_later_release_has_written_is_carried_along(tmp_path: Path) -> No
     assert (tree.path()[1], texts(tree), tree.damaged) == (later, prompts(1, 2), 0)
 
 
-@pytest.mark.covers("J4", "J13")
+@pytest.mark.covers("J4", "J13", "R139")
 def test_a_log_cut_anywhere_has_all_whole_lines_and_goes_on_behind_them(tmp_path: Path) -> None:
     data = log_of(tmp_path / "whole.jsonl", [said(number) for number in range(1, 30)]).read_bytes()
     first = data.index(b"\n") + 1
@@ -152,7 +152,7 @@ def test_a_log_cut_anywhere_has_all_whole_lines_and_goes_on_behind_them(tmp_path
         torn.unlink(missing_ok=True)
 
 
-@pytest.mark.covers("J4")
+@pytest.mark.covers("J4", "R140")
 @pytest.mark.parametrize("damage", [b"", b"{", b"null", b"[]", b'{"id": 1}', b"\x00" * 40, b'{"a":"\xff"}'])
 def test_a_damaged_line_in_the_middle_is_counted_and_what_hung_on_it_hangs_before_it(
     damage: bytes, tmp_path: Path
