@@ -300,3 +300,58 @@ def test_whatever_a_killed_server_has_told_is_in_its_session(
 
     assert [message for message in told if message not in kept] == []
     assert after["stopReason"] == "completed"
+
+
+@pytest.mark.covers("R142")
+def test_a_conversation_does_not_go_back_across_a_damaged_line(
+    servers: Nursery, tmp_path: Path, project: Path
+) -> None:
+    with servers.started(tmp_path) as first:
+        session = begin(first, project, HELLO, AGAIN)
+        first.ask("one", names.PROMPT, sessionId=session, text="First")
+        first.ask("two", names.PROMPT, sessionId=session, text="Second")
+        first.signal(signal.SIGKILL)
+    [log] = (tmp_path / "data").rglob(f"*{session}.jsonl")
+    lines = log.read_bytes().splitlines(keepends=True)
+    answer = next(number for number, line in enumerate(lines) if b'"Again."' in line)
+    log.write_bytes(b"".join([*lines[:answer], b"\x00" * 40 + b"\n", *lines[answer + 1 :]]))
+    with servers.started(tmp_path) as later:
+        later.initialize(options={})
+        loaded = later.ask("load", names.SESSION_LOAD, sessionId=session)["result"]["snapshot"]
+        start = loaded["messages"][0]["id"]
+        refused = later.ask("back", names.REWIND, sessionId=session, messageId=start)
+        forked = later.ask("fork", names.SESSION_FORK, sessionId=session, messageId=start)["result"]
+
+    assert said(loaded) == ["user: First", "assistant: Hello.", "user: Second"]
+    assert [violation["path"] for violation in refused["error"]["data"]["violations"]] == ["messageId"]
+    assert forked["sessionId"] != session
+
+
+@pytest.mark.covers("J7", "R146")
+def test_a_session_whose_model_is_gone_goes_on_with_the_one_of_the_settings_and_says_so(
+    servers: Nursery, tmp_path: Path, project: Path
+) -> None:
+    settings = tmp_path / "config.toml"
+    settings.write_text(
+        '[providers.gone]\nformat = "openai-chat"\nbaseUrl = "http://127.0.0.1:9/v1"\n', encoding="utf-8"
+    )
+    with servers.started(tmp_path) as first:
+        first.initialize(options={"settings": {"retry.attempts": 0}})
+        session = first.session(project, "gone/m")
+        first.ask("one", names.PROMPT, sessionId=session, text="First")
+    settings.unlink()
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"turns": [HELLO]}), encoding="utf-8")
+    with servers.started(tmp_path) as later:
+        later.initialize(options={"settings": {"model": f"scripted/{script}"}})
+        loaded = later.ask("load", names.SESSION_LOAD, sessionId=session)["result"]
+        after = later.ask("on", names.PROMPT, sessionId=session, text="Second")["result"]
+
+    assert loaded["snapshot"]["state"]["model"] == f"scripted/{script}"
+    told = [
+        each["params"]["message"] for each in later.seen if each.get("params", {}).get("type") == "notice"
+    ]
+    assert told == [
+        f"Nobody knows the model gone/m of this session any more; it goes on with scripted/{script}."
+    ]
+    assert (after["stopReason"], after["text"]) == ("completed", "Hello.")

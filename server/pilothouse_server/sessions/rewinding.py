@@ -16,6 +16,7 @@ from pilothouse_server.sessions.undoing import undo_run
 __all__ = ["take_back"]
 
 _UNDONE = "The user took the conversation back to here. What you changed in files after it was undone."
+_DAMAGED = "the log is damaged behind this message: what would be left out is not known; fork from before it"
 _STANDS = (
     "The user took the conversation back to here. What you changed in files after this point still stands; "
     "read them again before you go on."
@@ -32,6 +33,8 @@ async def take_back(book: Sessions, session_id: str, message_id: str, *, undo: b
     except KeyError:
         raise invalid("messageId", f"the conversation has no message {message_id!r}") from None
     left_out = path[len(before) :]
+    if any(record.id in tree.mended for record in left_out):
+        raise invalid("messageId", _DAMAGED)
     runs = _changing_runs(left_out)
     files: list[RewoundModel] = []
     complete = True

@@ -179,7 +179,11 @@ class Sessions:
             if log.opened is not None and session_id not in self._open:
                 log.opened.close()
             raise
-        for note in log.notes:
+        notes = list(log.notes)
+        if before.model not in (None, wanted.model):
+            gone = f"Nobody knows the model {before.model} of this session any more"
+            notes.append(f"{gone}; it goes on with {wanted.model}.")
+        for note in notes:
             session.agent.notify(Notice("warning", note, "log"))
         return session, tuple(before.returned)
 

@@ -19,6 +19,8 @@ class LogTree:
     """In order of the file."""
     damaged: int = 0
     """Lines in the middle that nobody can read. What hung on them hangs on what stands before them."""
+    mended: set[str] = field(default_factory=set[str])
+    """Records that hung on such a line."""
     torn: int = 0
     """Bytes at the end that are no whole line."""
 
@@ -35,6 +37,7 @@ class LogTree:
             return False
         if record.parent is not None and record.parent not in self.records:
             record = replace(record, parent=self.head)
+            self.mended.add(record.id)
         self.records[record.id] = record
         return True
 
