@@ -65,7 +65,7 @@ class Work:
     def until_heard(self) -> None:
         """Until the model has got a request."""
         until = time.monotonic() + LIMIT
-        while not self.requests.exists():
+        while not self.requests.exists() or not self.requests.read_text(encoding="utf-8").endswith("\n"):
             assert time.monotonic() < until, "the model got no request"
             self.editor.request("agent/state")
 
