@@ -232,6 +232,23 @@ def test_a_folder_that_was_taken_away_is_made_again_with_all_that_stood_in_the_l
     assert texts(read_log(path)) == prompts(1, 2)
 
 
+@pytest.mark.covers("J5")
+def test_a_file_that_somebody_put_in_the_place_of_the_log_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    log = LogFile.create(path, HEADER)
+    log.append(line_of(said(1).to_json()))
+    path.unlink()
+    path.write_bytes(b"a backup\n")
+
+    with pytest.raises(FileExistsError, match="another file has taken the place of the log"):
+        log.append(line_of(said(2).to_json()))
+    path.unlink()
+    log.append(line_of(said(3).to_json()))
+    log.close()
+
+    assert texts(read_log(path)) == prompts(1, 3)
+
+
 @pytest.mark.covers("J9")
 def test_a_fork_is_whole_in_itself_and_says_where_it_comes_from(tmp_path: Path) -> None:
     folder = LogFolder(tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pilothouse_agent.kernel.parts import random_id
 from pilothouse_agent.session.log import export, forking
 from pilothouse_agent.session.log.folder import LogFolder
 from pilothouse_agent.session.log.kept import KeptLog, new_log, resumed_log
@@ -67,7 +68,7 @@ class KeptSessions:
         except (SessionLocked, BadHeader, OSError) as error:
             raise _refused(error) from None
         try:
-            record = Record(f"entry_{len(tree.records)}", tree.head, now(), "title", {"title": title})
+            record = Record(random_id("entry"), tree.head, now(), "title", {"title": title})
             log.append(line_of(record.to_json()), sync=True)
         except OSError as error:
             raise _refused(error) from None

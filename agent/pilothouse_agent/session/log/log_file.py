@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -77,7 +78,7 @@ class LogFile:
 
     def append(self, lines: bytes, *, sync: bool = False) -> None:
         """All of it or nothing. Where the folder was taken away, it and all that stood in the file are made
-        again first. Raises `OSError`."""
+        again first; a file that somebody has put in its place is never touched. Raises `OSError`."""
         self._stand()
         try:
             view = memoryview(lines)
@@ -106,14 +107,17 @@ class LogFile:
         own = os.fstat(self._descriptor)
         if there is not None and (there.st_dev, there.st_ino) == (own.st_dev, own.st_ino):
             return
+        if there is not None:
+            raise FileExistsError(errno.EEXIST, "another file has taken the place of the log", str(self.path))
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         new = os.open(self.path, flags, 0o600)
         try:
             _take_lock(new)
             _copy(self._descriptor, new, self._size)
         except BaseException:
             os.close(new)
+            self.path.unlink(missing_ok=True)
             raise
         os.close(self._descriptor)
         self._descriptor = new
